@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 from setuptools import Distribution
 from setuptools.errors import BaseError
 
+from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, Layout, WheelFile
 from cuda_wheel.builder.sources.source_files import KINDS
 from cuda_wheel.builder.wheel.outputs import TYPED
+from cuda_wheel.runtime.errors import describe_error
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 
 __all__ = ["files_of", "wheel_layout"]
+
+LEGACY = "setuptools.build_meta:__legacy__"
+"""The build back end of a project that names none. Source: PEP 517, "Source trees"."""
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
@@ -42,16 +50,37 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
 
 
 def wheel_layout(root: Path) -> Layout:
-    """Return the files of the project in `root`, from its pyproject.toml and setup.cfg. setup.py is not run. Raises
-    ConfigError."""
-    working_directory = Path.cwd()
+    """Return the files of the project in `root`, from its pyproject.toml, setup.cfg and setup.py, which is run as for a
+    build. Raises ConfigError."""
+    working_directory, path, arguments = Path.cwd(), sys.path[:], sys.argv[:]
     os.chdir(root)
     try:
-        distribution = Distribution()
-        distribution.parse_config_files()
+        if (root / "setup.py").is_file():
+            distribution = _of_script(root)
+        else:
+            distribution = Distribution()
+            distribution.parse_config_files()
         distribution.set_defaults()  # type: ignore[attr-defined]
         return Layout(files_of(distribution))
     except (BaseError, ValueError, OSError) as error:
         raise ConfigError(f"setuptools cannot determine the packages of {root.name}: {error}") from error
     finally:
         os.chdir(working_directory)
+        sys.path[:], sys.argv[:] = path, arguments
+
+
+def _of_script(root: Path) -> Distribution:
+    """Return the distribution that a project's setup.py describes, configured; nothing is built. Raises ConfigError."""
+    core = import_module("distutils.core")  # setuptools' own, which it lets stand for Python's
+    backend = read_pyproject(root).get("build-system", {}).get("build-backend", LEGACY)
+    if backend == LEGACY:  # whose builds let setup.py import from its folder
+        sys.path.insert(0, str(root))
+    try:
+        with redirect_stdout(sys.stderr):
+            distribution: Distribution = core.run_setup("setup.py", ["--quiet"], stop_after="config")
+    except (Exception, SystemExit) as error:  # whatever the script raises
+        raise ConfigError(
+            f"{root / 'setup.py'} says what goes into the wheel, and it cannot be run here: {describe_error(error)}. "
+            "Install in this environment what it needs (build-system.requires)."
+        ) from error
+    return distribution

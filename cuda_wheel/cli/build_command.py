@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,16 @@ def run(options: argparse.Namespace) -> int:
             _print_preview(preview)
         return 0
     with scratch() as folder:
-        with ProgressReporter(print, lambda text: print(text, file=sys.stderr), options.timings) as reporter:
+        show = _ignore if options.quiet else print
+        warn = partial(print, file=sys.stderr)
+        with ProgressReporter(show, warn, options.timings, options.verbose, bar=not options.quiet) as reporter:
             outputs = build_files(root, config, layout.files, reporter, folder)
         move(outputs, folder, options.output)
     return 0
+
+
+def _ignore(text: str) -> None:
+    """Print nothing, for `--quiet`."""
 
 
 def _print_preview_json(preview: Preview) -> None:

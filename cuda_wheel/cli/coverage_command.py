@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -40,10 +41,15 @@ from cuda_wheel.runtime.manifest import Version, dotted
 __all__ = ["add_arguments", "run"]
 
 WIDTH = 80
-"""Maximum width of the output, in characters."""
+"""Maximum width of the output, in characters; a terminal may have fewer."""
 
-GROUPS = 6
-"""Maximum number of driver columns in one table. The GPU column takes 27 characters, each driver column 8."""
+NAMES, EXAMPLES, DRIVERS = 16, 11, 8
+"""Width of the GPU column without the GPUs' examples, of the examples, and of each driver column, in characters."""
+
+
+def _width() -> int:
+    return min(WIDTH, shutil.get_terminal_size().columns)
+
 
 NARROW_LABELS: dict[Cell, str] = {"link": "link", "unproven": "?"}
 """Cell (how a GPU with a driver gets an image) -> short label for a terminal. A cell that is not here has its label in
@@ -97,7 +103,7 @@ def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None
 def _print_wrapped(line: str, indent: str = "") -> None:
     wrapped = textwrap.fill(
         printable(line),
-        WIDTH,
+        _width(),
         initial_indent=indent,
         subsequent_indent=f"{indent}    ",
         break_long_words=False,
@@ -124,15 +130,20 @@ def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
 
 def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
     """Yield the tables of one coverage. Each table has a row for every GPU. The columns, one for each group of drivers,
-    are spread over several tables, so that no table is wider than WIDTH."""
-    groups = driver_groups(coverage)
-    title = textwrap.fill(several_names(coverage.names), WIDTH, break_long_words=False, break_on_hyphens=False)
-    size = math.ceil(len(groups) / math.ceil(len(groups) / GROUPS))
+    are spread over several tables, so that no table is wider than `_width`. Where few fit, GPUs have no examples."""
+    groups, width = driver_groups(coverage), _width()
+    title = textwrap.fill(several_names(coverage.names), width, break_long_words=False, break_on_hyphens=False)
+    has_examples = width >= NAMES + EXAMPLES + 4 * DRIVERS
+    most = max((width - NAMES - EXAMPLES * has_examples) // DRIVERS, 1)
+    size = math.ceil(len(groups) / math.ceil(len(groups) / most))
     for start in range(0, len(groups), size):
         shown = groups[start : start + size]
         rows: list[tuple[Line, ...]] = [
             (
-                (StyledText(f"{gpu.name} {dotted(gpu.capability)}"), StyledText(f" {gpu.examples}", "dim")),
+                (
+                    StyledText(f"{gpu.name} {dotted(gpu.capability)}"),
+                    StyledText(f" {gpu.examples}" if has_examples else "", "dim"),
+                ),
                 *(_label(coverage.cells[gpu.capability, group[0]]) for group in shown),
             )
             for gpu in GPUS

@@ -48,10 +48,14 @@ def _toolchain_lines(toolchain: dict[str, Any]) -> Iterator[str]:
     versions = ", ".join(
         f"{name} {toolchain[name]}" for name in ("nvrtc", "nvjitlink", "nvfatbin") if name in toolchain
     )
-    yield f"toolchain  {toolchain.get('error') or versions}"
+    error = toolchain.get("error", "").replace("\n", "\n           ")
+    yield f"toolchain  {error or versions}"
+    if toolchain.get("choice"):
+        yield f"           {toolchain['choice']}"
     for part in toolchain["parts"]:
         release = f"{part['release']}, " if part["release"] else ""
-        yield f"           {part['name']}: {part['path'] or ''} ({release}{part['found_via']})"
+        place = f"{part['path']} ({release}{part['found_via']})" if part["path"] else part["found_via"]
+        yield f"           {part['name']}: {place}"
 
 
 def _module_line(module: dict[str, Any]) -> str:
@@ -61,4 +65,4 @@ def _module_line(module: dict[str, Any]) -> str:
         for load in module["loads"]
     )
     name = f"{module.get('name', module['manifest'])} of {module['distribution']}"
-    return f"module     {name}: {module.get('error') or loads}"
+    return f"module     {name}: {module.get('error') or loads or 'no GPU to load it'}"

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     hosts = list(_translated(found)) if found.extensions else []
     written = None
     if good and options.write:
-        written = _write(found, trials, hosts, options.package)
+        written = _write(found, trials, hosts, options.package, options.quiet)
     elif good:
         _print_proposal(found, good)
         for line in unlisted_package(found.project, read_project(root)[0].content):
@@ -198,9 +198,10 @@ def _print_proposal(found: ImportProposal, good: Sequence[ModuleTrial]) -> None:
 
 
 def _write(
-    found: ImportProposal, trials: Sequence[ModuleTrial], hosts: Sequence[HostModule], package: str
+    found: ImportProposal, trials: Sequence[ModuleTrial], hosts: Sequence[HostModule], package: str, quiet: bool
 ) -> ProjectChanges:
-    """Write what is proposed, and print it. Return what changed in the project's settings."""
+    """Write what is proposed, and print it; if `quiet`, only what is left to do. Return what changed in the project's
+    settings."""
     root = found.project.root
     tables = [trial.module.table for trial in trials if not trial.error]
     shared, own = shared_settings(found.project, read_project(root)[0].content, tables)
@@ -219,5 +220,5 @@ def _write(
     others = [each for each in done.changes if each.path not in {file.path for file in files}]  # an empty __init__.py
     imports = [each for host in hosts for each in host.imports]
     done.reasons += [f"changed {each}" for each in imports]
-    report_changes(done, [*others, *files, *with_imports(root, imports)], dry_run=False)
+    report_changes(done, [*others, *files, *with_imports(root, imports)], False, quiet)
     return done

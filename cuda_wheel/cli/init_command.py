@@ -9,7 +9,7 @@ from pathlib import Path
 from cuda_wheel.cli.arguments import argument_type, printable
 from cuda_wheel.inspect.coverage_report import parse_requirement
 from cuda_wheel.migrate.ci_files import DEFAULT_COVERAGE, HOSTS, add_ci_files
-from cuda_wheel.migrate.init_project import ProjectChanges, init_project
+from cuda_wheel.migrate.init_project import ProjectChanges, init_project, load_line
 from cuda_wheel.migrate.pyproject_edit import FileChange, diff, write_changes
 
 __all__ = ["add_arguments", "run"]
@@ -50,27 +50,31 @@ def run(options: argparse.Namespace) -> int:
     done = init_project(root, options.package)
     if options.ci:
         add_ci_files(done, options.ci, DEFAULT_COVERAGE if options.require is None else options.require)
-    report_changes(done, done.changes, options.dry_run)
+    report_changes(done, done.changes, options.dry_run, options.quiet)
+    if options.quiet:
+        return 0
     if not done.changes:
         print("cuda-wheel: nothing to write")
     elif not options.dry_run:
         print("build it: pip wheel --no-deps -w dist .")
+        if line := load_line(done):
+            print(printable(f"load it: {line}"))
     return 0
 
 
-def report_changes(done: ProjectChanges, changes: list[FileChange], dry_run: bool) -> None:
+def report_changes(done: ProjectChanges, changes: list[FileChange], dry_run: bool, quiet: bool) -> None:
     """Write the changes, or print them as a diff if `dry_run`. Print the messages: what was chosen, what exists
-    already, and what is left to do."""
+    already, and what is left to do; if `quiet`, only the last."""
     root = done.project.root
     if dry_run:
         print(printable(diff(changes, root)), end="")
     else:
         write_changes(changes)
-        for change in changes:
+        for change in () if quiet else changes:
             print(printable(f"{'wrote' if change.before is None else 'extended'} {os.path.relpath(change.path, root)}"))
-    for line in done.reasons:
+    for line in () if quiet else done.reasons:
         print(printable(line))
-    for line in done.kept:
+    for line in () if quiet else done.kept:
         print(printable(f"kept {line}"))
     for line in done.advice:
         print(printable(f"to do: {line}"))

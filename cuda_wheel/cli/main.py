@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
+import time
+import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from typing import NoReturn
 
 from cuda_wheel import __version__
 from cuda_wheel.cli.arguments import printable
@@ -41,12 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names may contain characters the terminal cannot show
     arguments = sys.argv[1:] if arguments is None else arguments
+    _Parser.given = arguments
     options = command_parser(_chosen_command(arguments)).parse_args(arguments)
+    began = time.monotonic()
     try:
         status: int = options.run(options)
         if sys.stdout is not None:  # a process may have no standard streams
             sys.stdout.flush()
     except CudaWheelError as error:
+        if options.verbose:
+            traceback.print_exc()
         print(f"cuda-wheel: {printable(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader, such as `head`, has exited
@@ -57,6 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    if options.verbose:
+        seconds = time.monotonic() - began
+        python = f"Python {sys.version.split()[0]} in {sys.prefix}"
+        print(f"cuda-wheel {__version__}, {python}: {seconds:.1f} s", file=sys.stderr)
     return status
 
 
@@ -67,16 +80,42 @@ def _chosen_command(arguments: Sequence[str]) -> str | None:
     return first if first in COMMANDS else None
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose usage errors say which command or option may be meant."""
+
+    given: Sequence[str] = ()
+    """The command line that is being parsed."""
+    commands: Sequence[str] = ()
+    """The names of the commands; () in the parser of one command."""
+    options: Sequence[str] = ()
+    """The options of the chosen command, and those of the program."""
+
+    def error(self, message: str) -> NoReturn:
+        words = (word.partition("=")[0] for word in self.given if word.startswith("--"))
+        unknown = [(word, self.options) for word in words if not any(each.startswith(word) for each in self.options)]
+        if self.commands and (found := re.search(r"invalid choice: '([^']*)'", message)):
+            unknown.insert(0, (found[1], self.commands))
+        for word, known in unknown:
+            if similar := get_close_matches(word, known, n=2):
+                message += f"\n{word}: did you mean {' or '.join(similar)}?"
+        super().error(message)
+
+
 def command_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Return the parser of the command line. Only the chosen command's module is imported, and only its arguments are
     added, which keeps start-up short."""
-    parser = argparse.ArgumentParser(prog="cuda-wheel", description="CUDA kernels in ordinary Python wheels.")
+    parser = _Parser(prog="cuda-wheel", description="CUDA kernels in ordinary Python wheels.")
     parser.add_argument("--version", action="version", version=f"cuda-wheel {__version__}")
+    parser.commands, parser.options = tuple(COMMANDS), tuple(parser._option_string_actions)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, description in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=description)
         if name == chosen:
             command = import_module(f"cuda_wheel.cli.{name.replace('-', '_')}_command")
             command.add_arguments(subparser)
+            amount = subparser.add_mutually_exclusive_group()
+            amount.add_argument("-q", "--quiet", action="store_true", help="print only results, warnings and errors")
+            amount.add_argument("-v", "--verbose", action="store_true", help="print also steps, times and tracebacks")
             subparser.set_defaults(run=command.run, refuse=subparser.error)
+            parser.options = subparser.options = (*parser.options, *subparser._option_string_actions)
     return parser

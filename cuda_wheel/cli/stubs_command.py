@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from cuda_wheel.builder.config.pyproject import read_config
@@ -35,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
     files = [file for file in layout.files if not _is_made(file)]
     sources = {file.destination: file.source for file in files}
     with scratch() as folder:
-        with ProgressReporter(print, lambda text: print(text, file=sys.stderr)) as reporter:
+        show = (lambda text: None) if options.quiet else print
+        warn = partial(print, file=sys.stderr)
+        with ProgressReporter(show, warn, steps=options.verbose, bar=not options.quiet) as reporter:
             outputs = build_files(root, config, files, reporter, folder)
         stubs = [path for path in outputs if path.endswith("/__init__.pyi")]
         for path in stubs:

@@ -5,6 +5,9 @@ Make the report of `inspect --size`: tables of the sizes of images, and what dro
 
 from __future__ import annotations
 
+import os
+import shutil
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -51,6 +54,9 @@ class Table:
 
 def print_report(items: Sequence[Table | Line]) -> None:
     """Print tables and lines to standard output."""
+    if any(isinstance(item, Table) and _is_too_wide(item) for item in items):
+        print(_narrow_text(items))
+        return
     # Not at the top: rich is optional, and takes longer to import than the rest of the command line together.
     try:
         from rich.console import Console, Group
@@ -77,7 +83,34 @@ def print_report(items: Sequence[Table | Line]) -> None:
             result.add_row(*map(rich_text, row))
         return result
 
-    Console().print(Group(*(rich_table(item) if isinstance(item, Table) else rich_text(item) for item in items)))
+    # rich itself leaves out colours only: text that is bold or dim is written with escape sequences as well.
+    console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
+    console.print(Group(*(rich_table(item) if isinstance(item, Table) else rich_text(item) for item in items)))
+
+
+def _is_too_wide(table: Table) -> bool:
+    """Return whether a table is wider than the terminal even if its cells are broken at spaces."""
+    cells = zip(*([column.heading for column in table.columns], *table.rows), strict=True)
+    widths = [max(map(len, " ".join(map(_plain_line, column)).split()), default=0) for column in cells]
+    return sum(widths) + (2 if table.compact else 3) * len(widths) + 1 > shutil.get_terminal_size().columns
+
+
+def _narrow_text(items: Iterable[Table | Line]) -> str:
+    """Return tables and lines as text for a terminal that is too narrow for the tables: one line for each cell."""
+    lines: list[str] = []
+    for item in items:
+        if not isinstance(item, Table):
+            lines.append(_plain_line(item))
+            continue
+        lines += printable(item.title).split("\n")
+        headings = [" ".join(column.heading.split()) for column in item.columns]
+        for first, *others in item.rows:
+            lines.append(_plain_line(first))
+            shown = zip(headings[1:], map(_plain_line, others), strict=True)
+            lines += [f"  {heading}: {text}" for heading, text in shown if text]
+        lines += [*(printable(item.caption).split("\n") if item.caption else []), ""]
+    width = shutil.get_terminal_size().columns
+    return "\n".join(textwrap.fill(line, width, subsequent_indent="    ", break_on_hyphens=False) for line in lines)
 
 
 def plain_text(items: Iterable[Table | Line]) -> str:

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     by_module = [(module.label, _module_differences(module, wrong.get(module.location))) for module in modules]
     by_list = _list_differences(modules, wheels)
     if not options.json:
-        _print_differences(by_module, by_list)
+        _print_differences(by_module, by_list, options.quiet)
     document: dict[str, Any] = {
         "modules": [{"name": name, "differences": lines} for name, lines in by_module],
         **{
@@ -177,11 +177,14 @@ def _list_differences(modules: Sequence[FoundModule], wheels: Sequence[Path]) ->
     return differences
 
 
-def _print_differences(by_module: Sequence[tuple[str, list[str]]], by_list: Mapping[str, list[str]]) -> None:
-    for name, lines in by_module:
-        print(printable(f"{name}: {'; '.join(lines) or 'matches its manifest'}"))
-    for name, lines in by_list.items():
-        print(printable(f"{name}: {'; '.join(lines) or 'matches the files'}"))
+def _print_differences(
+    by_module: Sequence[tuple[str, list[str]]], by_list: Mapping[str, list[str]], quiet: bool
+) -> None:
+    """Print the differences and, unless `quiet`, what has none."""
+    alike = ((by_module, "matches its manifest"), (by_list.items(), "matches the files"))
+    for name, lines, good in ((name, lines, good) for each, good in alike for name, lines in each):
+        if lines or not quiet:
+            print(printable(f"{name}: {'; '.join(lines) or good}"))
     sys.stdout.flush()  # a rebuild may take minutes
 
 

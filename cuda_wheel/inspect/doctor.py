@@ -99,7 +99,7 @@ def _driver_and_gpus() -> dict[str, Any]:
 
 def _toolchain() -> dict[str, Any]:
     """Return a JSON object about the toolchain (the CUDA compilers): its "parts", the versions of the compilers, and
-    the "targets" for which they can compile, such as "sm_90".
+    the "targets" for which they can compile, such as "sm_90", and the "choice" of it among several installed ones.
 
     If the toolchain cannot be used, there are only "parts" and "error", the error message.
     """
@@ -112,7 +112,7 @@ def _toolchain() -> dict[str, Any]:
             return {"parts": listed, "error": str(error)}
     targets = [f"sm_{number}" for number in found.supported]
     versions = {"nvrtc": found.nvrtc, "nvjitlink": found.nvjitlink, "nvfatbin": found.nvfatbin}
-    return {"parts": listed, **versions, "targets": targets}
+    return {"parts": listed, **versions, "targets": targets, "choice": found.choice or None}
 
 
 def _cache() -> dict[str, Any]:

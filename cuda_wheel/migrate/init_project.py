@@ -15,6 +15,8 @@ from typing import Any
 from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
+from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.migrate.project_detection import (
     DetectedProject,
     detect_project,
@@ -29,8 +31,10 @@ from cuda_wheel.migrate.pyproject_edit import (
     chosen_extra,
     for_cpp,
     read_text,
+    relative_path,
     requirement_name,
     still_compiles,
+    table_lines,
     unneeded_requirements,
 )
 from cuda_wheel.migrate.script_reader import calls_in
@@ -43,6 +47,7 @@ __all__ = [
     "ProjectChanges",
     "cmake_call",
     "init_project",
+    "load_line",
     "new_pyproject",
     "package_init",
     "read_project",
@@ -131,6 +136,20 @@ def _argument(value: str) -> str:
 
 
 TABLE_PATH = tuple(TABLE.split("."))
+
+
+def load_line(done: ProjectChanges) -> str:
+    """Return the Python code that loads the first kernel of a project; "" if the project has none that a name says."""
+    project, root = done.project, done.project.root
+    written = {relative_path(change.path, root): change.after for change in done.changes}
+    written = {path: text for path, text in written.items() if path.endswith(".cu")}
+    for path in (*project.inside, *project.sources, *written):
+        kernels = kernels_in(written.get(path) or read_text(root / path) or "")
+        if kernels:
+            chosen = next((each.name for each in kernels if not each.template), "")
+            kernel = f'["{chosen}"]' if chosen else ""
+            return f'import cuda_wheel; cuda_wheel.load("{project.module_name(path)}"){kernel}'
+    return ""
 
 
 @dataclass
@@ -460,21 +479,31 @@ def _modules_in_package(
 
 
 def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
-    """Let scikit-build-core make one wheel for all platforms, without the `.cu` files.
+    """Let scikit-build-core leave the `.cu` files out of the wheel, and make one wheel for all platforms.
 
-    `lists`: content of CMakeLists.txt; None if the project has none. A project with a CMakeLists.txt or with settings
-    for scikit-build-core is not changed. Advice on what is missing is then added to `done`.
+    `lists`: content of CMakeLists.txt; None if the project has none. If the project compiles in another language, or
+    says itself what its wheel is, the platform stays. Where the settings are written in a form that cannot be extended,
+    advice is added to `done`.
     """
-    settings = ("tool", "scikit-build")
-    if lists is None and edit.get(settings) is None:
-        edit.add_table((*settings, "wheel"), {"platlib": False, "exclude": ["**.cu", "**.cuh"]})
-    elif not any("*.cu" in each.replace("**", "*") for each in edit.get((*settings, "wheel", "exclude")) or ()):
-        done.advice.append(
-            'to keep the sources out of the wheel, set wheel.exclude = ["**.cu", "**.cuh"] for scikit-build'
-        )
-    has_no_language = lists is not None and re.search(r"LANGUAGES\s+NONE", lists)
-    if has_no_language and edit.get((*settings, "wheel", "platlib")) is None:
-        done.advice.append("for one wheel for all (py3-none-any), set wheel.platlib = false for scikit-build")
+    wheel = ("tool", "scikit-build", "wheel")
+    excluded = edit.get((*wheel, "exclude")) or []
+    missing: dict[str, Any] = {}
+    if not any("*.cu" in each.replace("**", "*") for each in excluded):
+        missing["exclude"] = ["**.cu", "**.cuh"]
+    has_no_language = lists is None or re.search(r"LANGUAGES\s+NONE", lists)
+    if has_no_language and edit.get((*wheel, "platlib")) is None and edit.get((*wheel, "py-api")) is None:
+        missing["platlib"] = False
+    try:
+        if missing and edit.get(wheel) is None:
+            edit.add_table(wheel, dict(sorted(missing.items(), reverse=True)))
+            return
+        for pattern in missing.get("exclude", ()):
+            edit.add_item((*wheel, "exclude"), pattern)
+        if "platlib" in missing:
+            edit.add_value((*wheel, "platlib"), False)
+    except ConfigError:
+        lines = ", ".join(f"wheel.{line}" for line in table_lines(missing))
+        done.advice.append(f"for one wheel for all without the sources, set {lines} in [tool.scikit-build]")
 
 
 def _extend_cmake_lists(edit: PyprojectEdit, done: ProjectChanges, modules: Sequence[Mapping[str, Any]]) -> None:

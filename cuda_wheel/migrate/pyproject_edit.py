@@ -161,6 +161,18 @@ class PyprojectEdit:
         owner[path[-1]] = [*owner.get(path[-1], []), item]
         self._accept(tomlkit.dumps(document), expected, path, f'"{item}"')
 
+    def add_value(self, path: Keys, value: bool) -> None:
+        """Add a key with a value to the table at the path before it. Raises ConfigError."""
+        tomlkit = _tomlkit()
+        document = tomlkit.parse(self._text)
+        table: Any = document
+        for key in path[:-1]:
+            table = table[key]
+        table[path[-1]] = value
+        expected = copy.deepcopy(self.content)
+        _table_at(expected, path[:-1])[path[-1]] = value
+        self._accept(tomlkit.dumps(document), expected, path, _assignment(path[-1], value))
+
     def remove_item(self, path: Keys, item: str) -> None:
         """Remove a string from the array at a path. Raises ConfigError."""
         tomlkit = _tomlkit()

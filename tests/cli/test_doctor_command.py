@@ -44,6 +44,7 @@ FINDINGS: dict[str, Any] = {
     "toolchain": {
         "nvrtc": "12.9.86",
         "nvjitlink": "12.9.41",
+        "choice": "CUDA 12 and not CUDA 13: it comes first",
         "parts": [
             {"name": "nvrtc", "path": "/nvrtc.so", "release": None, "found_via": "site-packages"},
             {"name": "cuda_fp16.h", "path": "/cuda_fp16.h", "release": "12.9", "found_via": "CUDA_HOME"},
@@ -62,6 +63,7 @@ FINDINGS: dict[str, Any] = {
             ],
         },
         {"distribution": "demo", "manifest": "demo/\x1bb.fatbin.json", "loads": [], "error": "it is damaged"},
+        {"distribution": "demo", "manifest": "demo/c.fatbin.json", "name": "demo.c", "loads": []},
     ],
 }
 
@@ -75,12 +77,14 @@ def test_every_finding_is_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         "GPU 0      First, compute capability 8.6",
         "GPU 1      Second, compute capability 9.0",
         "toolchain  nvrtc 12.9.86, nvjitlink 12.9.41",
+        "           CUDA 12 and not CUDA 13: it comes first",
         "           nvrtc: /nvrtc.so (site-packages)",
         "           cuda_fp16.h: /cuda_fp16.h (12.9, CUDA_HOME)",
-        "           nvvm:  (not found)",
+        "           nvvm: not found",
         "cache      the cache is unusable",
         "module     demo.a of demo: 8.6: cubin sm_80, native, 9.0: cubin sm_87, native, not known to run",
         "module     demo/\\x1bb.fatbin.json of demo: it is damaged",
+        "module     demo.c of demo: no GPU to load it",
     ]
 
 
@@ -88,12 +92,13 @@ def test_what_is_missing_has_its_reason_and_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = {"driver": {"error": "no driver"}, "gpus": [], "modules": []}
-    missing["toolchain"] = {"error": "no toolchain", "parts": FINDINGS["toolchain"]["parts"][2:]}
+    missing["toolchain"] = {"error": "no toolchain:\nnone", "parts": FINDINGS["toolchain"]["parts"][2:]}
     monkeypatch.setattr("cuda_wheel.cli.doctor_command.examine_machine", lambda: FINDINGS | missing)
     assert main(["doctor"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
         "driver     no driver",
-        "toolchain  no toolchain",
-        "           nvvm:  (not found)",
+        "toolchain  no toolchain:",
+        "           none",
+        "           nvvm: not found",
         "cache      the cache is unusable",
     ]

@@ -34,10 +34,30 @@ def test_a_dry_run_prints_the_diff_of_what_is_then_written(tmp_path: Path, cuda_
     assert set(added) <= {
         line for path in project.rglob("*") if path.is_file() for line in path.read_text().splitlines()
     }
-    assert result.stdout.splitlines()[-1] == "build it: pip wheel --no-deps -w dist ."
+    assert result.stdout.splitlines()[-2:] == [
+        "build it: pip wheel --no-deps -w dist .",
+        'load it: import cuda_wheel; cuda_wheel.load("demo.kernels.saxpy")["saxpy"]',
+    ]
     again = cuda_wheel("init", project).stdout
     assert "cuda-wheel: nothing to write" in again and "wrote" not in again and "build it" not in again
     assert "kept [tool.hatch.build.targets.wheel.hooks.cuda]" in again
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("__global__ void fill(int* x) {}\n", 'cuda_wheel.load("demo.nn.fill")["fill"]'),
+        ("template <class T> __global__ void all(T* x) {}\n__global__ void one() {}\n", 'load("demo.nn.fill")["one"]'),
+        ("template <class T> __global__ void all(T* x) {}\n", 'cuda_wheel.load("demo.nn.fill")'),
+    ],
+)
+def test_the_last_line_loads_the_kernel_that_a_project_has(
+    source: str, expected: str, tmp_path: Path, cuda_wheel: Command
+) -> None:
+    files = {"demo/__init__.py": "", "demo/nn/__init__.py": "", "demo/nn/fill.cu": source}
+    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
+    result = cuda_wheel("init", project)
+    assert result.returncode == 0 and result.stdout.splitlines()[-1].endswith(expected), result.stdout
 
 
 def test_the_project_is_that_of_the_working_directory_and_a_choice_of_package_is_needed_of_several(

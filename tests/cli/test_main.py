@@ -29,6 +29,41 @@ def test_wrong_usage_is_status_2(arguments: tuple[str, ...], cuda_wheel: Command
     assert result.stdout.startswith("usage: cuda-wheel")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("biuld", "."), "biuld: did you mean build?"),
+        (("build", ".", "--ouput", "x"), "--ouput: did you mean --output?"),
+        (("build", ".", "-o", "x", "--vrbose"), "--vrbose: did you mean --verbose?"),
+        (("build", ".", "-o", "x", "--timing=x"), None),  # argparse accepts the beginning of an option
+        (("--versoin",), "--versoin: did you mean --version?"),
+    ],
+)
+def test_a_misspelt_command_or_option_is_told_of_the_right_one(
+    arguments: tuple[str, ...], expected: str | None, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    result = cuda_wheel(*arguments, cwd=tmp_path)
+    assert (result.stdout.splitlines()[-1] == expected) if expected else "did you mean" not in result.stdout
+    assert result.returncode == (2 if expected else 1)
+
+
+def test_quiet_and_verbose_say_less_and_more(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    project = make_project('[tool.cuda-wheel]\narchitectures = ["75-virtual"]')
+    quiet = cuda_wheel("build", project, "-o", tmp_path / "quiet", "-q")
+    assert (quiet.returncode, quiet.stdout) == (0, "")
+    assert (tmp_path / "quiet/demo/fill.fatbin").is_file()
+    verbose = cuda_wheel("build", project, "-o", tmp_path / "verbose", "-v")
+    assert "  demo/fill.cu for compute_75: from the cache, " in verbose.stdout
+    assert f"cuda-wheel {__version__}, Python " in verbose.stdout
+    assert "matches" not in cuda_wheel("verify", tmp_path / "quiet", "--quiet").stdout
+    (tmp_path / "quiet/demo/fill.fatbin").write_bytes(b"damaged")
+    damaged = cuda_wheel("verify", tmp_path / "quiet", "--quiet")
+    assert damaged.returncode == 1 and damaged.stdout.startswith("demo.fill: ")
+    assert "Traceback" in cuda_wheel("inspect", tmp_path / "none", "--verbose").stdout
+    assert "Traceback" not in cuda_wheel("inspect", tmp_path / "none").stdout
+    assert cuda_wheel("doctor", "-q", "-v").returncode == 2
+
+
 def test_the_version_is_printed(cuda_wheel: Command) -> None:
     assert cuda_wheel("--version").stdout == f"cuda-wheel {__version__}\n"
 

@@ -65,6 +65,30 @@ def test_a_table_without_rows_has_its_headings() -> None:
     assert plain_text([Table("t", [Column("a"), Column("bc")], [])]).split("\n") == ["t", "a  bc", "-  --", ""]
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_terminal_that_is_too_narrow_for_a_table_gets_a_line_for_each_cell(
+    wide: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40" if wide else "20")
+    print_report([TABLE, "a line that is longer than the terminal"])
+    shown = capsys.readouterr().out
+    assert ("  CUDA 12.0: 1\n" in shown) is not wide and "…" not in shown
+    if not wide:
+        assert shown.splitlines()[:5] == ["a title", "first", "  CUDA 12.0: 1", "  state: green", "second [/b]"]
+        assert all(len(line) <= 20 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("plain", ["", "1"])
+def test_no_color_means_no_escape_sequences(
+    plain: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rich")
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "NO_COLOR": plain}.items():
+        monkeypatch.setenv(name, value)
+    print_report([TABLE])
+    assert ("\x1b[" in capsys.readouterr().out) is not bool(plain)
+
+
 def test_rich_draws_the_same_table(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rich")
     print_report([TABLE, "a line"])

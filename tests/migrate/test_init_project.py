@@ -162,8 +162,9 @@ def test_a_cmake_project_keeps_its_lists_and_gets_the_calls_that_are_missing(tmp
     project = write_files(tmp_path, **files)
     (project / "CMakeLists.txt").write_bytes(lists.encode())
     done = init_project(project)
-    assert any("wheel.exclude" in line for line in done.advice)
     write_changes(done.changes)
+    settings = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    assert settings == {"wheel": {"exclude": ["**.cu", "**.cuh"]}}  # C++ makes the wheel one of a platform
     text = (project / "CMakeLists.txt").read_bytes().decode()
     assert text.startswith(lists) and text.count("\n") == text.count("\r\n") and text.count("find_package") == 1
     (project / "demo/more.cu").write_text(KERNEL)
@@ -173,13 +174,32 @@ def test_a_cmake_project_keeps_its_lists_and_gets_the_calls_that_are_missing(tmp
     )
 
 
-def test_a_cmake_project_without_languages_is_told_of_the_pure_wheel(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("", {"wheel": {"platlib": False, "exclude": ["**.cu", "**.cuh"]}}),
+        (
+            "[tool.scikit-build]\nbuild-dir = 'b'\nwheel.exclude = ['x']\n",
+            {"build-dir": "b", "wheel": {"platlib": False, "exclude": ["x", "**.cu", "**.cuh"]}},
+        ),
+        (
+            "[tool.scikit-build.wheel]\npy-api = 'cp312'\n",
+            {"wheel": {"py-api": "cp312", "exclude": ["**.cu", "**.cuh"]}},
+        ),
+        (
+            "[tool.scikit-build.wheel]\nplatlib = true\nexclude = ['*.cu*']\n",
+            {"wheel": {"platlib": True, "exclude": ["*.cu*"]}},
+        ),
+    ],
+)
+def test_a_cmake_project_without_languages_gets_a_pure_wheel_without_sources(
+    table: str, expected: dict[str, object], tmp_path: Path
+) -> None:
     lists = "cmake_minimum_required(VERSION 3.24)\nproject(demo LANGUAGES NONE)\n"
     files = {"CMakeLists.txt": lists, "demo/__init__.py": ""}
-    project = write_files(tmp_path, **{"pyproject.toml": head("scikit-build-core"), **files})
-    assert any("wheel.platlib = false" in line for line in init_project(project).advice)
-    write_files(project, **{"CMakeLists.txt": lists.replace("NONE", "CXX")})
-    assert not any("platlib" in line for line in init_project(project).advice)
+    project = write_files(tmp_path, **{"pyproject.toml": head("scikit-build-core") + table, **files})
+    write_changes(init_project(project).changes)
+    assert tomllib.loads((project / "pyproject.toml").read_text())["tool"]["scikit-build"] == expected
 
 
 def test_a_package_that_has_kernels_of_its_own_keeps_them(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -68,12 +69,20 @@ def is_concerned(project: Mapping[str, Any]) -> bool:
     )
 
 
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
 def read_pyproject(root: Path) -> dict[str, Any]:
     """Return the content of the project's pyproject.toml; raises ConfigError if it is missing or not valid TOML."""
     path = root / "pyproject.toml"
     try:
-        with path.open("rb") as stream:
-            project = tomllib.load(stream)
+        content = path.read_bytes()
+        if content.startswith(_MARKS):
+            raise ConfigError(
+                f"{path} begins with a byte-order mark, which TOML does not allow, so no build tool reads the file: "
+                'save it as UTF-8 without a mark (an editor may call this "UTF-8", and the other "UTF-8 with BOM").'
+            )
+        project = tomllib.loads(content.decode())
     except FileNotFoundError:
         raise ConfigError(f"{root} is not a Python project: it has no pyproject.toml.") from None
     except (OSError, ValueError, RecursionError) as error:  # invalid TOML also raises the latter two

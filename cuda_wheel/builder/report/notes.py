@@ -23,12 +23,14 @@ architectures."""
 def plan_notes(plan: Plan) -> list[str]:
     """Return the lines to print about a plan before the build; [] if nothing is unusual.
 
-    The notes are: lists of architectures that CUDAARCHS changes; modules whose images are all PTX; named targets that
-    the compiler calls deprecated; and a toolchain that is spread over several places.
+    The notes are: lists of architectures that CUDAARCHS changes; which of several toolchains is used, and why; modules
+    whose images are all PTX; named targets that the compiler calls deprecated; and a toolchain that is spread over
+    several places.
     """
     lists = dict.fromkeys(module.module.settings.architectures for module in plan.modules)
     return [
         *filter(None, dict.fromkeys(each.note for each in lists)),
+        *([f"of several toolchains, {plan.toolchain.choice}"] if plan.toolchain.choice else []),
         *_ptx_alone_note(plan.modules),
         *_deprecation_note(plan.toolchain.name, lists),
         *_spread_note(plan.toolchain),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from datetime import timedelta
 
@@ -13,17 +14,21 @@ from rich.text import Text
 __all__ = ["ProgressBar"]
 
 
+NARROW = 60
+"""Width of a terminal in characters; in narrower ones, the bar is numbers alone."""
+
+
 class ProgressBar:
     """A progress bar on standard error; `stop` removes it."""
 
     def __init__(self) -> None:
+        console = Console(stderr=True, color_system=None if os.environ.get("NO_COLOR") else "auto")
+        columns: list[ProgressColumn] = [MofNCompleteColumn(), TimeElapsedColumn(), _TimeRemaining()]
+        if console.width >= NARROW:
+            columns[:0] = [TextColumn("{task.description}"), BarColumn()]
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            _TimeRemaining(),
-            console=Console(stderr=True),
+            *columns,
+            console=console,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,

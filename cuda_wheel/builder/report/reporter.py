@@ -97,9 +97,20 @@ class ProgressReporter:
 
     `timings` is the path of a Chrome trace to write, by default the value of CUDA_WHEEL_TIMINGS: a file, or a folder
     that gets one file for each build. Entering the context raises ConfigError if it cannot be written.
+
+    `steps` prints a line for each finished step too; `bar=False` shows no progress bar.
     """
 
-    def __init__(self, info: Callable[[str], None], warn: Callable[[str], None], timings: Path | None = None) -> None:
+    def __init__(
+        self,
+        info: Callable[[str], None],
+        warn: Callable[[str], None],
+        timings: Path | None = None,
+        steps: bool = False,
+        *,
+        bar: bool = True,
+    ) -> None:
+        self._prints_steps = steps
         from_environment = os.environ.get("CUDA_WHEEL_TIMINGS")
         self._timings = timings or (Path(from_environment) if from_environment else None)
         self._steps: list[Step] = []
@@ -117,7 +128,7 @@ class ProgressReporter:
         self._planned: Counter[str] = Counter()
         """Module name -> number of the module's variants in the plan; 1 for a module without variants."""
         self._finished: Counter[How] = Counter()
-        self._bar = _make_bar()
+        self._bar = _make_bar() if bar else None
 
     def __enter__(self) -> ProgressReporter:
         self._began = time.monotonic()
@@ -183,8 +194,8 @@ class ProgressReporter:
 
     @property
     def can_repeat(self) -> bool:
-        """Whether no trace is written."""
-        return self._timings is None
+        """Whether neither a trace nor the steps are written."""
+        return self._timings is None and not self._prints_steps
 
     @property
     def shown(self) -> Shown:
@@ -242,6 +253,9 @@ class ProgressReporter:
         for span in (*phases, *([times.start] if times.start else [])):
             self._phase_seconds[span.name] = self._phase_seconds.get(span.name, 0.0) + span.ended - span.began
         self._finished[step.how] += 1
+        if self._prints_steps:
+            what = f"{', '.join(step.sources)} for {step.target}" if step.target else step.module
+            self._print(self._info, f"  {what}: {step.how}, {times.ended - times.began:.2f} s")
         if self._bar:
             self._bar.advance(0 if step.how == "bundled" else 1, f"{step.module} {step.target or step.how}")
 

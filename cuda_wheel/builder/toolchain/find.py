@@ -115,6 +115,11 @@ def chosen_compilers() -> Compilers:
     headers, else the one in the first folder of `sys.path`. Raises ToolchainError if no toolchain is complete, or if
     none of these rules chooses one.
     """
+    return _choice()[0]
+
+
+def _choice() -> tuple[Compilers, str]:
+    """Return the compilers that builds use, and `Toolchain.choice`; see `chosen_compilers`."""
     wanted = os.environ.get(TOOLCHAIN_VARIABLE, "")
     if wanted and not re.fullmatch(r"cu\d+", wanted):
         raise ToolchainError(f'{TOOLCHAIN_VARIABLE} must be "cu12" or "cu13", not "{wanted}"')
@@ -128,7 +133,16 @@ def chosen_compilers() -> Compilers:
             f"this environment contains {len(first)} toolchains:{_lines(first)}\n"
             f"Set the environment variable {TOOLCHAIN_VARIABLE} to {' or '.join(each.extra for each in first)}."
         )
-    return first[0]
+    others = [f"CUDA {each.major}" for each in installed() if each.is_whole and each != first[0]]
+    if not others:
+        return first[0], ""
+    if wanted:
+        why = f"{TOOLCHAIN_VARIABLE} is {wanted}"
+    elif sum(not each.missing for each in whole) == 1:
+        why = "the others lack headers" if len(others) > 1 else "the other lacks headers"
+    else:
+        why = "it is in the folder that comes first on sys.path"
+    return first[0], f"CUDA {first[0].major} and not {' or '.join(others)}: {why}"
 
 
 def find_library(name: str) -> str | None:
@@ -299,7 +313,7 @@ def find_toolchain(_: None = None) -> Toolchain:
     is unused: a function that a worker calls takes one.
     """
     _check_headers()
-    compilers = chosen_compilers()
+    compilers, choice = _choice()
     libraries = tuple(compilers.libraries[name].path for name in LIBRARIES)
     release, linker, fatbin = (_loaded_release(compilers, name) for name in LIBRARIES)
     if linker < release:
@@ -312,7 +326,7 @@ def find_toolchain(_: None = None) -> Toolchain:
     exact = _exact_nvrtc_release(libraries[0], supported[-1]) or dotted(release)
     builds = tuple(map(library_build, libraries))
     include_dirs = tuple(dict.fromkeys(each.folder for each in headers))
-    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers, builds)
+    return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers, builds, choice)
 
 
 def _check_headers() -> None:

@@ -150,6 +150,9 @@ class Toolchain:
     builds: tuple[str, ...] = ()
     """Identifiers of the exact builds of NVRTC, nvJitLink and nvFatbin, in this order. Two patch releases with the same
     MAJOR.MINOR may compile differently."""
+    choice: str = ""
+    """Which of several installed toolchains this is, and why: "CUDA 13 and not CUDA 12: it comes first on sys.path". ""
+    if there is only one."""
 
     @property
     def header_folders(self) -> tuple[str, ...]:

@@ -36,14 +36,22 @@ def module_not_found(name: str, folders: Sequence[str], suffix: str) -> str:
     places = ", ".join(os.path.join(folder, stem + suffix) for folder in folders)
     places = places or f"{stem}{suffix} through the importer of {package}"
     message = f"{name} has no images: looked for {places}."
-    files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
-    stems = {file.removesuffix(end) for file in files for end in (suffix, ".cu") if file.endswith(end)}
-    similar = get_close_matches(stem, stems - {stem}, n=3)
+    inside = _modules_in([os.path.join(folder, stem) for folder in folders], suffix)
+    if inside:
+        listed = ", ".join(f"{name}.{each}" for each in inside[:8])
+        return f"{name} is a package, not a module: its modules are {listed}{', ...' if len(inside) > 8 else ''}."
+    similar = get_close_matches(stem, set(_modules_in(folders, suffix)) - {stem}, n=3)
     if similar:
         message += f" Did you mean {', '.join(similar)}?"
-    if stem + ".cu" in files:
+    if any(os.path.isfile(os.path.join(folder, stem + ".cu")) for folder in folders):
         message += not_compiled(f"{stem}.cu")
     return message
+
+
+def _modules_in(folders: Sequence[str], suffix: str) -> list[str]:
+    """Return the names, without the package's, of the modules whose manifests or sources lie in folders, sorted."""
+    files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
+    return sorted({file.removesuffix(end) for file in files for end in (suffix, ".cu") if file.endswith(end)})
 
 
 def not_compiled(source: str) -> str:

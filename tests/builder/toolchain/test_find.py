@@ -78,6 +78,7 @@ def test_libraries_without_headers_come_after_a_whole_toolchain(install) -> None
     """Other packages may install nvFatbin, as cuda-core's do."""
     install(*CU12, *TORCH, "cu13/lib/libnvfatbin.so.13")
     assert chosen_compilers().major == 12
+    assert libraries._choice()[1] == "CUDA 12 and not CUDA 13: the other lacks headers"
 
 
 def test_two_whole_toolchains_are_an_error_until_a_variable_chooses(install, monkeypatch) -> None:
@@ -90,6 +91,8 @@ def test_two_whole_toolchains_are_an_error_until_a_variable_chooses(install, mon
     for extra in ("cu12", "cu13"):
         monkeypatch.setenv("CUDA_WHEEL_TOOLCHAIN", extra)
         assert chosen_compilers().extra == extra
+        other = {"cu12": "CUDA 12 and not CUDA 13", "cu13": "CUDA 13 and not CUDA 12"}[extra]
+        assert libraries._choice()[1] == f"{other}: CUDA_WHEEL_TOOLCHAIN is {extra}"
     monkeypatch.setenv("CUDA_WHEEL_TOOLCHAIN", "12.9")
     with pytest.raises(ToolchainError, match=r'CUDA_WHEEL_TOOLCHAIN must be "cu12" or "cu13", not "12\.9"'):
         chosen_compilers()
@@ -101,6 +104,8 @@ def test_the_first_folder_with_a_whole_toolchain_counts(upper, lower, major: int
     install(*upper, folder="upper")
     install(*lower, folder="lower")
     assert chosen_compilers().major == major
+    why = "" if upper is TORCH else ": it is in the folder that comes first on sys.path"
+    assert libraries._choice()[1] == (why and f"CUDA {major} and not CUDA {25 - major}{why}")
 
 
 def test_an_incomplete_toolchain_is_not_a_missing_one(install) -> None:

@@ -92,6 +92,33 @@ def test_every_layout_finds_its_kernels(tail: str, files: dict[str, str], expect
     assert modules(built(make(TABLE + tail, **files))) == expected
 
 
+def test_the_command_asks_setup_py_for_the_packages(make, cuda_wheel, tmp_path: Path) -> None:
+    script = "from setuptools import setup\nimport helper\nsetup(name='demo', version='1', packages=helper.PACKAGES)\n"
+    files = {
+        "helper.py": "PACKAGES = ['demo.nn', 'demo']\nprint('noise')\n",
+        "other/__init__.py": "",
+        "other/x.cu": KERNEL,
+    }
+    project = make(**{"setup.py": script, "demo/nn/__init__.py": "", "demo/nn/fill.cu": KERNEL, **files})
+    text = (project / "pyproject.toml").read_text()
+    build, _, _ = text.partition("[project]")
+    tail = '[tool.cuda-wheel]\narchitectures = "75-virtual"\n'
+    # Only the back end that a project without one gets lets setup.py import from its folder.
+    (project / "pyproject.toml").write_text(build + tail)
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 1, result.stdout
+    assert (
+        "setup.py says what goes into the wheel, and it cannot be run here: ModuleNotFoundError: No module"
+        in result.stdout
+    )
+    assert "Traceback" not in result.stdout
+    (project / "pyproject.toml").write_text(build.replace('build-backend = "setuptools.build_meta"\n', "") + tail)
+    result = cuda_wheel("build", project, "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stdout
+    found = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.fatbin"))
+    assert found == ["demo/nn/fill.fatbin"]
+
+
 def test_the_src_layout_finds_its_kernels(make) -> None:
     project = make()
     (project / "src").mkdir()

@@ -10,6 +10,7 @@ import pytest
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.parts.suggestions import module_not_found, other_format, unknown_name
+from tests.support.projects import write_files
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -55,6 +56,10 @@ def test_a_module_that_is_not_found_is_answered_with_similar_ones_and_what_was_n
     assert "but was not compiled" in text
     text = module_not_found("pkg.other", [str(one)], ".fatbin.json")
     assert text == f"pkg.other has no images: looked for {one / 'other.fatbin.json'}."
+    for file in ("b.fatbin.json", "a.cu", "a.fatbin.json", "c.py"):
+        write_files(one, **{f"kernels/{file}": ""})
+    text = module_not_found("pkg.kernels", [str(one), str(two)], ".fatbin.json")
+    assert text == "pkg.kernels is a package, not a module: its modules are pkg.kernels.a, pkg.kernels.b."
     text = module_not_found("pkg.sub.other", [], ".fatbin.json")
     assert text == "pkg.sub.other has no images: looked for other.fatbin.json through the importer of pkg.sub."
 
