@@ -95,8 +95,8 @@ FLOAT_FORMATS = {"f32": "f", "f64": "d"}
 """PTX type of a float -> its `struct` format."""
 
 Kept = list[tuple[Any, int | None]]
-"""(array or owner of its memory, to keep until a launch has ended; address of a stream). The stream must wait for the
-launch, because the kernel may write to the array. None: no stream must wait."""
+"""(array or owner of its memory, to keep until a launch has ended; address of a stream that must wait, because the
+kernel may write to the array, or None)."""
 
 # A kernel has a converter for each parameter. The launch function (see `generated`) writes all arguments with one call
 # of struct.pack_into; a converter provides the format and an expression of the value. An exception in the expression

@@ -98,7 +98,7 @@ def check_result(result: tuple[Any, ...], doing: str) -> Any:
 
 
 def load_library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
-    """Return the handle of a loaded library. `options` are names of CUjit_option without CU_JIT_, and their values."""
+    """Return the handle of a loaded library. `options`: names of CUjit_option without CU_JIT_ -> values."""
     driver = cuda_driver()
     keys = [getattr(driver.CUjit_option, f"CU_JIT_{option}") for option in options]
     result = driver.cuLibraryLoadData(code, keys, list(options.values()), len(keys), [], [], 0)

@@ -46,8 +46,7 @@ class UnknownVariantError(ImageError):
     """A module has no variant with the given macros, or has variants and none was chosen."""
 
     variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
-    """For each variant of the module, (name, value) of each macro: ((("N", 4),), (("N", 8),)). () if the module has no
-    variants, or the loader lacks the part `variants`."""
+    """The macros of each variant: ((("N", 4),), (("N", 8),)); () without variants, or without the part `variants`."""
 
 
 class UnknownGlobalError(ImageError, KeyError):

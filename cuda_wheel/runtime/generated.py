@@ -143,8 +143,7 @@ class LaunchFunctions:
         arrays = "".join(f"a{index}, " for index in self.pointers)
         found = f"(number if (number := current_device()) is not None else device_of_first(({arrays})))"
         self.device = found if several_gpus else "None"
-        """Python expression for the GPU number of the launch. It also makes a context current if none is. "None" if the
-        machine has one GPU."""
+        """Expression for the GPU number, which makes a context current if none is; "None" if there is one GPU."""
 
     def launch(self) -> Callable[..., None]:
         """Return the function that takes what `Kernel.launch` takes."""

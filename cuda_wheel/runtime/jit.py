@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class JitOptions(NamedTuple):
-    """Options for compiling PTX and for linking on the user's machine, by the driver or nvJitLink."""
+    """Options for compiling PTX and linking on the user's machine."""
 
     verbose: bool = True
     """Whether the log lists each kernel's resource use. (CU_JIT_LOG_VERBOSE)"""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
-from .errors import NoImageError, UnknownVariantError, has, need
+from .errors import DriverError, NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, MacroValue, Manifest, Version
 from .module import Module, once
@@ -28,7 +28,7 @@ def load(
 
     The GPU is number `device`, else the current context's, else number 0. Each image of a module is loaded once per
     process; no context is made, entered or left. `jit` has the options for compiling PTX on this machine, which happens
-    if no machine code suits the GPU; None means `JitOptions()`.
+    if no machine code suits the GPU.
 
     `link` lists the pieces to link the module's relocatable images with: CUDA C++ or PTX text; PTX, LTO-IR, a cubin, a
     fatbin, an object or an archive as bytes; the path of a file with one of these; another module's dotted name; a
@@ -55,7 +55,14 @@ def load(
         from .parts.specialize import specialized_variant  # rare
 
         files, manifest = specialized_variant(name, variant, device, unknown)
-    return load_found(files, manifest, device, jit)
+    try:
+        return load_found(files, manifest, device, jit)
+    except DriverError as error:
+        if has("suggestions"):
+            from .parts.suggestions import with_damage  # only for an error
+
+            error = with_damage(error, files, manifest)
+        raise error.with_traceback(None) from None  # without the steps of this loader
 
 
 def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:

@@ -144,7 +144,7 @@ class Target(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Target":
-        """Return the target named by `text` ("sm_86", "compute_100f"); raises ValueError for another form."""
+        """Return the target "sm_86" or "compute_100f"; raises ValueError for another form."""
         prefix, _, number = text.partition("_")
         suffix = number[-1:] if number[-1:] in ("a", "f") else ""
         digits = number.removesuffix(suffix)
@@ -178,12 +178,11 @@ class Image(NamedTuple):
     ptx_version: Version | None
     """PTX ISA version that the PTX states; None if the image is not PTX."""
     ptx_version_compiled: Version | None
-    """PTX ISA version that the compiler wrote, before the build lowered it to `ptx_version`; None if the image is not
-    PTX."""
+    """PTX ISA version before the build lowered it to `ptx_version`; None if the image is not PTX."""
     driver: Version
     """First CUDA release whose driver reads the image (for LTO-IR: the cubin linked from it) and its compression."""
     offset: int | None
-    """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
+    """Byte offset of the image in the fatbin; None in a compressed fatbin."""
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]

@@ -11,6 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
+import traceback
 import tracemalloc
 import weakref
 import zipfile
@@ -402,6 +403,22 @@ def test_a_driver_error_says_what_failed(site: Path, use: Callable[..., Driver],
     use((8, 0), **faults)
     with pytest.raises(cuda_wheel.DriverError, match=message):
         cuda_wheel.load(SAXPY)["saxpy"]
+
+
+def test_without_a_driver_a_damaged_image_is_told_too(site: Path, use: Callable[..., Driver]) -> None:
+    use((8, 6), cuInit=Result.CUDA_ERROR_NO_DEVICE)
+    with pytest.raises(cuda_wheel.DriverError) as caught:
+        cuda_wheel.load(SAXPY)
+    without, frames = str(caught.value), traceback.extract_tb(caught.value.__traceback__)
+    assert "would not load with a driver either" not in without
+    assert [frame.name for frame in frames] == ["test_without_a_driver_a_damaged_image_is_told_too", "load"]
+    assert caught.value.__suppress_context__ and caught.value.__cause__ is None
+    fatbin = site / "saxpy_demo/kernels/saxpy.fatbin"
+    fatbin.write_bytes(fatbin.read_bytes().replace(b"saxpy", b"daxpy"))
+    with pytest.raises(cuda_wheel.DriverError) as caught:
+        cuda_wheel.load(SAXPY)
+    first, second = str(caught.value).split("\nThe module would not load with a driver either: ")
+    assert first == without and "saxpy.fatbin.json is damaged: the SHA-256 of " in second
 
 
 def test_loading_again_after_a_driver_error_works(site: Path, use: Callable[..., Driver]) -> None:

@@ -1,6 +1,6 @@
 """Write messages about unknown names, modules that are not found, and manifests of another format.
 
-It imports nothing of this package, because `manifest` imports it.
+It imports nothing of this package when it is imported itself, because `manifest` imports it.
 """
 
 import os
@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from re import MULTILINE, search
 from typing import Any
 
-__all__ = ["module_not_found", "not_compiled", "other_format", "unknown_name"]
+__all__ = ["module_not_found", "not_compiled", "other_format", "unknown_name", "with_damage"]
 
 
 def unknown_name(module: str, what: str, name: object, found: Sequence[Any], names: Sequence[str]) -> str:
@@ -62,6 +62,23 @@ def not_compiled(source: str) -> str:
         "[tool.hatch.build.targets.wheel.hooks.cuda]; for setuptools, add the table [tool.cuda-wheel]; for both, add "
         "cuda-wheel to build-system.requires. With CMake, call cuda_wheel_add_module."
     )
+
+
+def with_damage(error: Any, files: Any, manifest: Any) -> Any:
+    """Return the DriverError `error`, with what is damaged of the module that it prevented from loading, if anything.
+
+    A machine without a driver, such as one that checks a wheel, then says both.
+    """
+    from ..errors import ImageError
+    from ..files import read_image
+
+    for image in manifest.images:
+        try:
+            if image.source is None:
+                read_image(files, manifest, image)
+        except ImageError as damage:
+            return type(error)(f"{error}\nThe module would not load with a driver either: {damage}")
+    return error
 
 
 def other_format(start: bytes, where: str, own: int) -> str:
