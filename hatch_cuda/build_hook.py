@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.sources.layout import Layout, WheelFile
 
-__all__ = ["CudaBuildHook", "CudaWheelBuildHook", "wheel_files", "wheel_layout"]
+__all__ = ["CudaBuildHook", "CudaWheelBuildHook", "check_options", "wheel_files", "wheel_layout"]
 
 HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runtime-features", "enable-by-default"}
 """The keys that hatchling itself reads from the table of every hook."""
@@ -87,12 +87,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
                 "pyproject.toml has tables of the hooks cuda and cuda-wheel, which are two names of one hook: remove "
                 "one of the tables."
             )
-        misplaced = sorted(set(self.config) - HATCHLING_KEYS)
-        if misplaced:
-            raise ConfigError(
-                f"the table of the hook {self.PLUGIN_NAME} has no options of its own: "
-                f"move {', '.join(misplaced)} to [tool.cuda-wheel]."
-            )
+        check_options(self.PLUGIN_NAME, self.config)
         return read_config(Path(self.root), os.environ)
 
     def _add_sources(self, config: Config, build_data: dict[str, Any]) -> None:
@@ -142,6 +137,17 @@ class CudaWheelBuildHook(CudaBuildHook):
     PLUGIN_NAME = "cuda-wheel"
 
 
+def check_options(hook: str, table: Mapping[str, Any]) -> None:
+    """Raise ConfigError if the table of the hook has settings of its own."""
+    from cuda_wheel.builder.errors import ConfigError
+
+    misplaced = sorted(set(table) - HATCHLING_KEYS)
+    if misplaced:
+        raise ConfigError(
+            f"the table of the hook {hook} has no options of its own: move {', '.join(misplaced)} to [tool.cuda-wheel]."
+        )
+
+
 def wheel_files(root: Path) -> list[WheelFile]:
     """Return the files that hatchling selects for the wheel of the project in `root`, before any build hook runs."""
     from hatchling.builders.wheel import WheelBuilder
@@ -158,6 +164,17 @@ def wheel_files(root: Path) -> list[WheelFile]:
 
 def wheel_layout(root: Path) -> Layout:
     """Return the files of the wheel of the project in `root`, without module tables from elsewhere."""
+    from hatchling.builders.wheel import WheelBuilder
+
     from cuda_wheel.builder.sources.layout import Layout
 
-    return Layout(wheel_files(root))
+    files = wheel_files(root)
+    hooks = WheelBuilder(str(root)).config.hook_config
+    ours = [each.PLUGIN_NAME for each in (CudaBuildHook, CudaWheelBuildHook) if each.PLUGIN_NAME in hooks]
+    for hook in ours:
+        check_options(hook, hooks[hook])
+    note = (
+        "pyproject.toml does not enable the build hook, so that a wheel of this project would have no kernels: add the "
+        "table [tool.hatch.build.targets.wheel.hooks.cuda]"
+    )
+    return Layout(files, note="" if ours else note)

@@ -45,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
     root = options.project.resolve()
     layout = wheel_layout(root)
     config = read_config(root, os.environ, layout.modules)
+    if layout.note:
+        print(f"cuda-wheel: warning: {layout.note}", file=sys.stderr)
     if options.dry_run:
         from cuda_wheel.builder.full_build import preview_files  # a build with nothing to do needs none of it
 

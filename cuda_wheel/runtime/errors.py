@@ -63,7 +63,7 @@ class DriverError(CudaWheelError):
     """The CUDA driver is missing, finds no GPU, or returned an error."""
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an exception's type and message."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 

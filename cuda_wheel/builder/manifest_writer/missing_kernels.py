@@ -100,8 +100,8 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
         text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
     if sources and not (templates or others or on_demand):
         text += (
-            " A template is compiled only if a launch or the module's instantiate names it; a file of helper functions "
-            f'can be left out: sources = ["!{sources[0].path}"].'
+            " A kernel is marked __global__, and a template is compiled only if a launch or the module's instantiate "
+            f'names it; a file of helper functions can be left out: sources = ["!{sources[0].path}"].'
         )
     return text
 

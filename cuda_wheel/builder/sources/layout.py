@@ -45,6 +45,8 @@ class Layout:
     """The project's `[[tool.cuda-wheel.module]]` tables, if the build back end reads them from another file than
     pyproject.toml, such as a CMakeLists.txt. They replace the tables in pyproject.toml. Empty if pyproject.toml has the
     tables."""
+    note: str = ""
+    """What prevents that the wheel gets images, though they can be compiled; "" if nothing does."""
 
 
 def wheel_layout(root: Path) -> Layout:
