@@ -13,6 +13,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     Cell,
     Coverage,
     Requirement,
+    absent_kernels,
     cells_text,
     cover,
     missing,
@@ -24,6 +25,8 @@ from cuda_wheel.cli.tables import Column, Line, StyledText, Table, print_report
 from cuda_wheel.inspect.companions import united
 from cuda_wheel.inspect.coverage_report import (
     CELL_LABELS,
+    absent_line,
+    absent_to_json,
     cells_to_json,
     coverage_to_html,
     coverage_to_json,
@@ -75,7 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the coverage. Return 1 if an image that `--require` asks for is missing, else 0."""
-    coverages = cover(united(find_modules(*options.paths)))
+    manifests = united(find_modules(*options.paths))
+    coverages, absent = cover(manifests), absent_kernels(manifests)
     requirement = options.require or parse_requirement("")
     for path, picture in ((options.svg, coverage_to_svg), (options.html, coverage_to_html)):
         if path is not None:
@@ -83,9 +87,15 @@ def run(options: argparse.Namespace) -> int:
     missing_cells = [missing(coverage, requirement) for coverage in coverages]
     if options.json:
         lists = zip(coverages, missing_cells, strict=True)
-        print_json([coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in lists])
+        documents = [coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in lists]
+        for document in documents:
+            own = (each for each in absent if {each.module, each.module.partition("[")[0]} & set(document["modules"]))
+            document["absent_kernels"] = absent_to_json(own)
+        print_json(documents)
     else:
         print_report([heading(*options.paths), "", *_coverage_report(coverages)])
+        for each in absent:
+            _print_wrapped(absent_line(each))
         _print_gaps(coverages, requirement)
         if options.require and (pairs := not_required(requirement)):
             _print_wrapped(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")

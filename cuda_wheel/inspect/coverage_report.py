@@ -16,6 +16,7 @@ from typing import Any
 from cuda_wheel.builder.manifest_writer.coverage import (
     DRIVERS,
     GPU_OF,
+    AbsentKernels,
     Cell,
     Coverage,
     Key,
@@ -30,6 +31,8 @@ from cuda_wheel.runtime.rules import OLDEST_DRIVER
 
 __all__ = [
     "CELL_LABELS",
+    "absent_line",
+    "absent_to_json",
     "cells_to_json",
     "coverage_to_html",
     "coverage_to_json",
@@ -211,6 +214,21 @@ def coverage_to_json(coverage: Coverage) -> dict[str, Any]:
         cell | {"how": how} for cell, how in zip(cells_to_json(coverage.cells), coverage.cells.values(), strict=True)
     ]
     return {"modules": list(coverage.names), "cells": cells}
+
+
+def absent_to_json(absent: Iterable[AbsentKernels]) -> list[dict[str, Any]]:
+    """Return the kernels that modules lack, as a JSON array: "module", "kernels", and "cells" where it loads so."""
+    return [
+        {"module": each.module, "kernels": list(each.kernels), "cells": cells_to_json(each.keys)} for each in absent
+    ]
+
+
+def absent_line(absent: AbsentKernels) -> str:
+    """Return a line that names the kernels that a module lacks, and where."""
+    shown = ", ".join(absent.kernels[:4]) + (f" and {len(absent.kernels) - 4} more" if len(absent.kernels) > 4 else "")
+    return (
+        f"{absent.module} loads without the kernel{'s' * (len(absent.kernels) > 1)} {shown}: {cells_text(absent.keys)}"
+    )
 
 
 def cells_to_json(keys: Iterable[Key]) -> list[dict[str, str]]:

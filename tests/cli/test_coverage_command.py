@@ -90,3 +90,16 @@ def test_coverage_pictures_are_written(shape: str, wheel: Path, tmp_path: Path) 
     assert main(["coverage", str(wheel), "--svg", str(picture), "--html", str(page), *required]) == 0
     assert all(name in picture.read_text(encoding="utf-8") for name in SHAPES[shape].modules)
     assert picture.read_text(encoding="utf-8") in page.read_text(encoding="utf-8")
+
+
+def test_kernels_that_some_images_lack_are_named(make_project, cuda_wheel: Command, tmp_path: Path) -> None:
+    source = "#if __CUDA_ARCH__ >= 900\n__global__ void fast(int* x) { *x = 1; }\n#endif\n"
+    table = '[tool.cuda-wheel]\narchitectures = ["80-real", "90-real"]\noptional-kernels = ["fast"]'
+    project = make_project(table, **{"demo/k.cu": f"{source}__global__ void slow(int* x) {{ *x = 2; }}\n"})
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    shown = " ".join(cuda_wheel("coverage", tmp_path / "out").stdout.split())
+    assert re.search(r"demo\.k loads without the kernel fast: Ampere \(8\.0\), Ampere \(8\.6\)", shown), shown
+    (document,) = json.loads(cuda_wheel("coverage", tmp_path / "out", "--json").stdout)
+    (absent,) = document["absent_kernels"]
+    assert (absent["module"], absent["kernels"]) == ("demo.k", ["fast"])
+    assert {cell["gpu"] for cell in absent["cells"]} == {"sm_80", "sm_86", "sm_87", "sm_89"}

@@ -55,7 +55,7 @@ BUILDS = (
     Mistake("architectures in words of the shell", ("CUDAARCHS", "hopper"), environ={"CUDAARCHS": "hopper"}),
     Mistake(
         "a toolchain that is not installed",
-        ("no CUDA toolchain is installed", "CUDA_WHEEL_TOOLCHAIN is cu19", 'pip install "cuda-wheel[cu19]"'),
+        ('CUDA_WHEEL_TOOLCHAIN must be "cu12" or "cu13", not "cu19"',),
         environ={"CUDA_WHEEL_TOOLCHAIN": "cu19"},
     ),
     Mistake("a number in place of a C++ standard", ("std must be", "not 17"), table("std = 17")),

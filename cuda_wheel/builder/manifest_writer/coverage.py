@@ -13,19 +13,21 @@ from typing import Any, Literal, NamedTuple
 from cuda_wheel.builder.releases import GPUS, RELEASES, Gpu, first_reading
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted
 from cuda_wheel.runtime.parts.nvjitlink_rules import first_release, knows
-from cuda_wheel.runtime.rules import OLDEST_DRIVER, doubt, resolve
+from cuda_wheel.runtime.rules import OLDEST_DRIVER, Resolution, doubt, resolve
 
 __all__ = [
     "DRIVERS",
     "GPU_OF",
     "KEYS",
     "LEVELS",
+    "AbsentKernels",
     "Cell",
     "Cells",
     "Coverage",
     "Key",
     "KnownCells",
     "Requirement",
+    "absent_kernels",
     "advice",
     "cells_text",
     "cover",
@@ -140,9 +142,42 @@ def once_linked(manifest: Manifest) -> Manifest:
 def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:
     if not gpu.is_supported_by(driver):
         return "unknown"
-    newest = max((release for release in DRIVERS if release[0] == driver[0]), default=None)
-    resolution = resolve(manifest, gpu.capability, driver, newest)
+    resolution = _resolution(manifest, gpu, driver)
     return "unproven" if resolution.doubt else resolution.how or "none"
+
+
+def _resolution(manifest: Manifest, gpu: Gpu, driver: Version) -> Resolution:
+    newest = max((release for release in DRIVERS if release[0] == driver[0]), default=None)
+    return resolve(manifest, gpu.capability, driver, newest)
+
+
+class AbsentKernels(NamedTuple):
+    """Kernels of a module that are not in each of its images, and where the module loads without them."""
+
+    module: str
+    kernels: tuple[str, ...]
+    keys: tuple[Key, ...]
+
+
+def absent_kernels(manifests: Iterable[Manifest]) -> list[AbsentKernels]:
+    """Return the kernels that modules lack on some GPUs and drivers, with which they load. Source: `KernelInfo.absent`.
+
+    Kernels of one module that are in the same images are one item.
+    """
+    found = []
+    for manifest in map(once_linked, manifests):
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for kernel in manifest.kernels:
+            if kernel.absent:
+                alike.setdefault(kernel.absent, []).append(kernel.name)
+        if not alike:
+            continue
+        supported = [(gpu, driver) for gpu in GPUS for driver in DRIVERS if gpu.is_supported_by(driver)]
+        images = {(gpu.capability, driver): _resolution(manifest, gpu, driver).image for gpu, driver in supported}
+        for targets, kernels in alike.items():
+            keys = tuple(key for key, image in images.items() if image is not None and str(image.target) in targets)
+            found += [AbsentKernels(manifest.full_name, tuple(kernels), keys)] if keys else []
+    return found
 
 
 class Requirement(NamedTuple):

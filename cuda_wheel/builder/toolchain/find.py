@@ -121,7 +121,7 @@ def chosen_compilers() -> Compilers:
 def _choice() -> tuple[Compilers, str]:
     """Return the compilers that builds use, and `Toolchain.choice`; see `chosen_compilers`."""
     wanted = os.environ.get(TOOLCHAIN_VARIABLE, "")
-    if wanted and not re.fullmatch(r"cu\d+", wanted):
+    if wanted and wanted not in ("cu12", "cu13"):
         raise ToolchainError(f'{TOOLCHAIN_VARIABLE} must be "cu12" or "cu13", not "{wanted}"')
     found = [each for each in installed() if wanted in ("", each.extra)]
     whole = [each for each in found if each.is_whole]
