@@ -568,11 +568,29 @@ def shared_settings(
         return {}, [dict(each) for each in modules]
     common = _common_settings(modules) if len(modules) > 1 else {}
     own = [{key: value for key, value in each.items() if key not in common} for each in modules]
+    if len(modules) > 1 and (macros := _common_macros(own)):
+        common["defines"] = macros
+        own = [_without_macros(each, macros) for each in own]
     listed = {path for each in modules for path in each["sources"]}
     named = listed.intersection(project.inside)
     if named and not listed.issuperset(project.inside):  # the others in the package would be compiled too
         common = {"sources": sorted(named), **common}
     return common, own
+
+
+def _common_macros(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the macros that all modules define alike; none if a module defines no macro."""
+    first, *others = [each.get("defines", {}) for each in modules]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(name in each and json.dumps(each[name]) == json.dumps(value) for each in others)
+    }
+
+
+def _without_macros(module: Mapping[str, Any], macros: Mapping[str, Any]) -> dict[str, Any]:
+    left = {name: value for name, value in module["defines"].items() if name not in macros}
+    return {key: left if key == "defines" else value for key, value in module.items() if key != "defines" or left}
 
 
 def _common_settings(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

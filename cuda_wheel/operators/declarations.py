@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from keyword import iskeyword
+from math import prod
 from operator import index
 from typing import Any, NamedTuple
 
@@ -366,11 +367,21 @@ def launch_settings(operator: str, roles: OperatorArguments, settings: Mapping[s
     }
 
 
+THREADS = 1024
+"""Maximum number of threads in a block. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute
+Capability"."""
+
+
 def _constant(operator: str, name: str, value: Any) -> Any:
     """Return the constant `value` of the launch setting `name`, as `Kernel.launch` takes it. Raise ArgumentError for a
     value that `Kernel.launch` does not take."""
     if name in ("grid", "block", "cluster"):
         sizes = dimensions(value, f"{operator}: {name}")
+        if name == "block" and (prod(sizes) > THREADS or sizes[2] > 64):
+            raise ArgumentError(
+                f"{operator}: a block of {value!r} is too large: no GPU has blocks of more than {THREADS} threads, or "
+                "of more than 64 in the third direction"
+            )
         return sizes if is_sequence(value) else sizes[0]
     if name == "shared_memory":
         return whole_number(value, f"{operator}: {name}", 0)

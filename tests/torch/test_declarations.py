@@ -87,6 +87,14 @@ def test_declarations_that_do_not_fit(types: str, more: dict[str, Any], message:
         declared(types, "x, y", **more)
 
 
+@pytest.mark.parametrize("block", [5000, (64, 32), (1, 1, 65)])
+def test_a_block_that_no_gpu_has_is_refused_where_it_is_declared(block: Any) -> None:
+    roles = declared("const float*, float*", "x, y", outputs={"y": "x"})
+    with pytest.raises(ArgumentError, match=r"^a::b: a block of .* is too large: no GPU has blocks of more than 1024"):
+        launch_settings("a::b", {"grid": 1, "block": block}, roles)
+    assert launch_settings("a::b", {"grid": 1, "block": (16, 1, 64)}, roles)["block"].value == (16, 1, 64)
+
+
 def test_settings_that_launches_need_not_be_given_are_left_out() -> None:
     roles = declared("const float*, float*", "x, y", outputs={"y": "x"})
     given = {"grid": 4, "block": lambda y: y, "shared_memory": 0, "cluster": None, "cooperative": False}

@@ -278,7 +278,9 @@ class Settings:
         "with a warning. Any other header that is not found is an error.",
     )
     std: str = _key(STANDARD, "c++17", "The C++ standard.")
-    defines: tuple[tuple[str, str], ...] = _key(MACROS, (), "Macros, as a table of names and values.", "{}")
+    defines: tuple[tuple[str, str], ...] = _key(
+        MACROS, (), "Macros, as a table of names and values. A module has those of the project too.", "{}"
+    )
     options: tuple[str, ...] = _key(
         COMPILER_OPTIONS, (), "Further options of NVRTC; those of nvcc are translated, or ignored with a message."
     )
@@ -446,7 +448,10 @@ class Config(Settings):
         modules = []
         for index, own in enumerate(config.module):
             where = f"{TABLE}.module[{index}]"
-            module = replace(config.for_module(), **_parsed(ModuleConfig, own, where))  # type: ignore[arg-type]
+            settings = _parsed(ModuleConfig, own, where)  # type: ignore[arg-type]
+            if "defines" in settings:  # one macro of a module leaves the others as they are
+                settings["defines"] = tuple(sorted((dict(config.defines) | dict(settings["defines"])).items()))
+            module = replace(config.for_module(), **settings)
             if not module.name:
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
             _check_macros(module, own, where)  # type: ignore[arg-type]
@@ -474,7 +479,7 @@ def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> N
         if option.name in in_variants:
             raise ConfigError(f"{place} changes {option.name} of {where}.variants: leave one of them out.")
         if option.name in defines and option.value != defines[option.name]:
-            key = f"{where if 'defines' in own else TABLE}.defines"
+            key = f"{where if option.name in own.get('defines', ()) else TABLE}.defines"
             raise ConfigError(
                 f"{place} changes {option.name} = {defines[option.name]} of {key}: leave one of them out."
             )

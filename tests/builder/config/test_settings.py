@@ -169,3 +169,23 @@ def test_the_schema_accepts_what_the_validator_accepts(accepts: Callable[[str], 
 @pytest.mark.parametrize(("text", "message"), WRONG)
 def test_the_schema_refuses_what_the_validator_refuses(text: str, message: str, accepts: Callable[[str], bool]) -> None:
     assert accepts(text) == any(reason in text + message for reason in BEYOND_A_SCHEMA)
+
+
+def test_macros_of_a_module_are_added_to_those_of_the_project() -> None:
+    config = read(
+        """
+defines = { TILE = 16, DEBUG = true }
+[[module]]
+name = "demo.a"
+defines = { TILE = 32, OWN = 1 }
+[[module]]
+name = "demo.b"
+"""
+    )
+    assert [dict(each.defines) for each in config.module] == [
+        {"DEBUG": "1", "OWN": "1", "TILE": "32"},
+        {"DEBUG": "1", "TILE": "16"},
+    ]
+    with pytest.raises(ConfigError, match=r"module\[0\]\.options: '-DA=2' changes A = 1 of tool\.cuda-wheel\.defines"):
+        own = {"name": "demo.a", "defines": {"B": 1}, "options": ["-DA=2"]}
+        Config.from_table({"defines": {"A": 1}, "module": [own]})
