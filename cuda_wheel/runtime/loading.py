@@ -61,8 +61,8 @@ def load(
         if has("suggestions"):
             from .parts.suggestions import with_damage  # only for an error
 
-            error = with_damage(error, files, manifest)
-        raise error.with_traceback(None) from None  # without the steps of this loader
+            error = with_damage(error, manifest.images, lambda image: read_image(files, manifest, image))
+        raise error.with_traceback(None) from None  # without inner frames
 
 
 def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:

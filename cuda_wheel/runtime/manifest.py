@@ -66,7 +66,7 @@ TABLE_SUFFIX = ".tuned.json"
 """Suffix of the file name of the table that `cuda-wheel tune` writes for a module."""
 
 LARGEST = 64 << 20
-"""Maximum size of a manifest in bytes; a kernel with seven targets takes about 1,000."""
+"""Maximum size of a manifest in bytes."""
 
 PARAMETERS = 32_764
 """Maximum bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""

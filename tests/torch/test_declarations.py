@@ -91,8 +91,8 @@ def test_declarations_that_do_not_fit(types: str, more: dict[str, Any], message:
 def test_a_block_that_no_gpu_has_is_refused_where_it_is_declared(block: Any) -> None:
     roles = declared("const float*, float*", "x, y", outputs={"y": "x"})
     with pytest.raises(ArgumentError, match=r"^a::b: a block of .* is too large: no GPU has blocks of more than 1024"):
-        launch_settings("a::b", {"grid": 1, "block": block}, roles)
-    assert launch_settings("a::b", {"grid": 1, "block": (16, 1, 64)}, roles)["block"].value == (16, 1, 64)
+        launch_settings("a::b", roles, {"grid": 1, "block": block})
+    assert launch_settings("a::b", roles, {"grid": 1, "block": (16, 1, 64)})["block"].value == (16, 1, 64)
 
 
 def test_settings_that_launches_need_not_be_given_are_left_out() -> None:

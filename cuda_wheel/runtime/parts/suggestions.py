@@ -1,10 +1,10 @@
 """Write messages about unknown names, modules that are not found, and manifests of another format.
 
-It imports nothing of this package when it is imported itself, because `manifest` imports it.
+It imports nothing of this package, because `manifest` imports it.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from re import MULTILINE, search
 from typing import Any
@@ -64,19 +64,16 @@ def not_compiled(source: str) -> str:
     )
 
 
-def with_damage(error: Any, files: Any, manifest: Any) -> Any:
+def with_damage(error: Any, images: Sequence[Any], read: Callable[[Any], object]) -> Any:
     """Return the DriverError `error`, with what is damaged of the module that it prevented from loading, if anything.
 
-    A machine without a driver, such as one that checks a wheel, then says both.
+    A machine without a driver, such as one that checks a wheel, then says both. `read` raises for a damaged image.
     """
-    from ..errors import ImageError
-    from ..files import read_image
-
-    for image in manifest.images:
+    for image in images:
         try:
             if image.source is None:
-                read_image(files, manifest, image)
-        except ImageError as damage:
+                read(image)
+        except Exception as damage:
             return type(error)(f"{error}\nThe module would not load with a driver either: {damage}")
     return error
 
