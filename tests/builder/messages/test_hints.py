@@ -52,6 +52,10 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
         ("#include <cutlass/cutlass.h>\n", 'add "nvidia-cutlass" to build-system.requires'),
         ("#include <cublasdx.hpp>\n", 'add "nvidia-mathdx" to build-system.requires'),
         ("#include <nvshmem.h>\n", "which links NVSHMEM's device library"),
+        (
+            "__device__ int nvshmemi_get(int x);\n" + kernel("*x = nvshmemi_get(*x);"),
+            "nvshmemi_get is in NVSHMEM's device library: set link = \"lto\" in the module's table",
+        ),
         ("#include <helper_cuda.h>\n", "<helper_cuda.h> is part of NVIDIA's cuda-samples"),
         (
             '#include "nowhere.h"\n',
