@@ -258,13 +258,13 @@ def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
     assert shared == {"std": "c++20"} and [sorted(each) for each in own] == [["name", "options", "sources"]] * 2
     Config.from_table({**shared, "module": own})
     assert shared_settings(project, {"tool": {"cuda-wheel": {}}}, modules) == ({}, modules)
-    macros = ({"A": 1, "B": True, "C": 2}, {"A": 1, "B": 1, "C": 2, "D": 4}, {"C": 2, "A": 1})
+    macros = ({"A": 1, "B": True, "C": 2, "E": 5}, {"A": 1, "B": 1, "C": 2, "E": 5}, {"C": 2, "A": 1})
     tables = [{"name": f"demo.{each}", "sources": [f"csrc/{each}.cu"]} for each in "xyz"]
     written, left = shared_settings(
         project, {}, [each | {"defines": own} for each, own in zip(tables, macros, strict=True)]
     )
     assert written == {"defines": {"A": 1, "C": 2}}  # in TOML, true and 1 are two values
-    assert [each.get("defines") for each in left] == [{"B": True}, {"B": 1, "D": 4}, None]
+    assert [each.get("defines") for each in left] == [{"B": True, "E": 5}, {"B": 1, "E": 5}, None]
     _, left = shared_settings(project, {}, [tables[0], tables[1] | {"defines": {"A": 1}}])
     assert [each.get("defines") for each in left] == [None, {"A": 1}]
     write_files(tmp_path, **{"demo/other.cu": KERNEL})  # which does not compile, or is of another build
