@@ -1,20 +1,10 @@
 """Load modules: everything that a user's machine needs.
 
-`loader = "vendor"` copies the core of this folder into a wheel as `PACKAGE._cuda_wheel`, and the parts that the wheel
-needs, so its modules use relative imports. They import the standard library and `cuda.bindings` only.
+The core, the files in this folder, finds, checks, chooses, loads and launches a kernel. `loader = "vendor"` copies it
+into a wheel as `PACKAGE._cuda_wheel`, and of `parts` what the wheel needs (see `errors.PARTS`), so all modules use
+relative imports. They import the standard library and `cuda.bindings` only.
 
 Importing this package imports nothing else; the first use of a public name imports the file that defines it.
-
-The core finds, checks, chooses, loads and launches a kernel:
-
-- `errors`, `manifest`, `rules`: the errors, the records, and the pure rules that choose an image
-- `files`, `driver`: find and read a module's manifest and images; call the CUDA driver
-- `loading`, `module`: `load`, its result, and the modules that are loaded already
-- `launching`, `generated`, `arguments`, `arrays`, `streams`: imported when a kernel is launched
-- `jit`: imported when the driver compiles PTX on this machine
-- `explanations`: imported for errors
-
-`parts` has what few programs need, imported on first use; `errors.PARTS` says what each part is for.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package

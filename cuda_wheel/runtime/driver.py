@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import DriverError
+from .errors import DriverError, to_add
 from .manifest import Version
 
 TYPE_CHECKING = False
@@ -75,8 +75,8 @@ def _initialised_bindings() -> Any:
     try:
         from cuda.bindings import driver  # not needed, and perhaps not installed, before something is loaded
     except ImportError as error:
-        why = f"cuda-bindings cannot be imported ({error}): install it with pip install cuda-bindings"
-        raise DriverError(why) from error
+        help = to_add("cuda-bindings", "install it with pip install cuda-bindings")
+        raise DriverError(f"cuda-bindings cannot be imported ({error}): {help}") from error
     try:
         result = driver.cuInit(0)
     except RuntimeError:  # raised by cuda.bindings, with a long message, when it finds no driver library

@@ -15,7 +15,9 @@ __all__ = [
     "UnknownVariantError",
     "describe_error",
     "has",
+    "is_frozen",
     "need",
+    "to_add",
 ]
 
 
@@ -76,7 +78,7 @@ PARTS = {
     "companions": "machine code in companion packages: split",
     "compile-log": "Jit.registers, Jit.spills",
     "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
-    "importers": "packages that are not in folders: zip archives, frozen applications",
+    "importers": "packages not in folders: zip archives, frozen applications without data files",
     "instance-names": 'template instances in another spelling: module["gemm<c10::Half, 16u>"] for gemm<__half, 16>',
     "launch-attributes": "launches with cooperative, cluster, programmatic, priority and other attributes",
     "linking": "linking on the user's machine: load(..., link=[...]), link, load_code",
@@ -93,8 +95,7 @@ PARTS = {
     "variants": "variants of a module, and the error that lists them for one that a module lacks",
     "vector-pointers": "pointers to vectors (float4, __half2) and to complex numbers",
 }
-"""Part of the loader (a file or folder in `parts`) -> its purpose. A vendored loader has only the parts that its wheel
-needs or that `loader-parts` lists."""
+"""Part of the loader (a file or folder in `parts`) -> its purpose. A vendored loader has those that its wheel needs."""
 
 
 def has(part: str) -> bool:
@@ -113,7 +114,19 @@ def has(part: str) -> bool:
 def need(part: str) -> None:
     """Import a part of the loader; raises CudaWheelError if this copy lacks it."""
     if not has(part):
-        raise CudaWheelError(
-            f"the loader in {__package__} is a copy without the part {part!r} ({PARTS[part]}): add it to the settings "
-            f'of the wheel in pyproject.toml, [tool.cuda-wheel] loader-parts = ["{part}"], and build the wheel again'
+        what = f"the part {part!r} ({PARTS[part]})"
+        advice = (
+            f"the loader in {__package__} is a copy without {what}: add it to the settings of the wheel in "
+            f'pyproject.toml, [tool.cuda-wheel] loader-parts = ["{part}"], and build the wheel again'
         )
+        raise CudaWheelError(to_add(f"{what} of {__package__}", advice))
+
+
+def is_frozen() -> bool:
+    """Return whether this is part of an application of PyInstaller or cx_Freeze, or (the second) of Nuitka."""
+    return hasattr(sys, "frozen") or "__compiled__" in globals()
+
+
+def to_add(what: str, advice: str) -> str:
+    """Return `advice` for whoever lacks something; in a frozen application, advice for its developer."""
+    return f"this application was frozen without {what}: add it where it is frozen" if is_frozen() else advice

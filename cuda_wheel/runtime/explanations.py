@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from .errors import ImageError, has
+from .errors import ImageError, has, to_add
 from .manifest import Image, Manifest, Version, dotted
 from .rules import Resolution, doubt, unsupported
 
@@ -44,22 +44,21 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
 
 
 def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
-    """Return advice: update the driver or, if that helps too, install nvJitLink. `images` suit the GPU, but not
-    `driver`."""
+    """Return advice: update the driver or, if that helps, install nvJitLink. `images` suit the GPU, not `driver`."""
     # nvJitLink compiles PTX by itself; the package index has it for these releases.
     if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in images):
         return "Update the NVIDIA driver."
     if not has("nvjitlink"):
-        return (
-            "Update the NVIDIA driver. With nvJitLink it could stay as it is, but the loader in this package lacks the "
-            'part for that: its authors can add loader-parts = ["nvjitlink"] to [tool.cuda-wheel].'
-        )
-    return f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."
+        more = 'The package\'s authors can add loader-parts = ["nvjitlink"]: then nvJitLink serves it too.'
+        return f"Update the NVIDIA driver. {more}"
+    more = f"install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]"
+    return f"Update the NVIDIA driver, or {to_add(f'nvJitLink of CUDA {driver[0]}', more)}."
 
 
 def damaged_image(manifest: Manifest, where: str, damage: str) -> ImageError:
     """Return the error for an image of a module, whose manifest is `where`."""
-    return ImageError(f"{manifest.fatbin} beside {where} is damaged: {damage}. Reinstall the package that holds it.")
+    text = f"{manifest.fatbin} beside {where} is damaged: {damage}."
+    return ImageError(f"{text} Reinstall the package or application that holds {manifest.name}.")
 
 
 FORKED = (

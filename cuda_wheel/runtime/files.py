@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import ImageError, UnknownVariantError, describe_error, has, need
+from .errors import ImageError, UnknownVariantError, describe_error, has, need, to_add
 from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, checked, same_macros, sha256_of
 
 __all__ = [
@@ -137,7 +137,8 @@ def find_files(
         contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
     if contents is None:
         if not has("suggestions"):
-            raise ImageError(f"{name} has no images: looked for {manifest} in {', '.join(folders) or package}")
+            looked = f"looked for {manifest} in {', '.join(folders) or package}"
+            raise ImageError(f"{name} has no images: {to_add(f'{manifest} of {package}', looked)}")
         from .parts.suggestions import module_not_found  # only for an error
 
         raise ImageError(module_not_found(name, folders, MANIFEST_SUFFIX))
@@ -170,7 +171,9 @@ def package_folders(package: str) -> list[str]:
         try:
             spec = find_spec(package)
         except ModuleNotFoundError as error:
-            raise ImageError(f"package {package!r} is not installed: {error}") from error
+            raise ImageError(
+                to_add(f"package {package!r}", f"package {package!r} is not installed: {error}")
+            ) from error
         except Exception as error:  # whatever a parent package or an importer raises
             raise ImageError(f"package {package!r} cannot be imported: {describe_error(error)}") from error
         locations = None if spec is None else spec.submodule_search_locations

@@ -102,8 +102,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         address, "default", or any object with `__cuda_stream__`; `launch_stream` chooses one for several launches.
         `shared_memory` is dynamic shared memory in bytes; above 48 KiB the kernel's limit is raised.
 
-        `attributes` are `cooperative`, `cluster` (in blocks), `cluster_scheduling`, `programmatic`, `priority`,
-        `memory_domain` and `completion_event`; see `parts.launch_attributes.LaunchAttributes`.
+        `attributes` are those of `parts.launch_attributes.LaunchAttributes`: `cooperative`, `cluster` and others.
 
         The launch uses the current context. If this thread has none, the primary context of the arrays' GPU, or of the
         only GPU, becomes current.

@@ -313,9 +313,10 @@ def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
         return
     try:
         from cuda.pathfinder import locate_nvidia_header_directory  # inside: slow to import, and may be missing
-    except ImportError:
+
+        located = locate_nvidia_header_directory(known_as)  # also where the system's loader finds a toolkit
+    except (ImportError, OSError, RuntimeError):  # OSError: the process that asks the system's loader took too long
         return
-    located = locate_nvidia_header_directory(known_as)  # also where the system's loader finds a toolkit
     if located is not None and located.abs_path is not None and os.path.realpath(located.abs_path) not in seen:
         path = str(located.abs_path)
         if os.path.isfile(os.path.join(path, HEADER_GROUPS[name].header)):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import ImageError, describe_error, has, need
+from ..errors import ImageError, describe_error, has, is_frozen, need, to_add
 from ..files import find_files, lie_in_folders, package_folders
 from ..loading import load
 from ..manifest import MANIFEST_SUFFIX, ManifestFile, checked, unscoped
@@ -44,12 +44,15 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         modules |= {} if hook is None else hook.kernels_beside(package, folders)
     if not names:
         raise ImageError(
-            f"{package} cannot attach its kernels: its importer lists no files. In a frozen application, include the "
-            "package's data; otherwise load its modules by name."
+            f"{package} cannot attach its kernels: "
+            + to_add(f"the .fatbin and .fatbin.json files of {package}", "its importer lists no files")
+            + "; or load its modules by name."
         )
     if not modules:
         places = ", ".join(folders) or "the files that its importer lists"
         message = f"{package} has no modules: looked in {places}."
+        if is_frozen():
+            message = f"{message[:-1]}, but {to_add('its .fatbin and .fatbin.json files', '')}."
         if sources := sorted(name for name in names if name.endswith(".cu")):
             message += _not_compiled(sources[0])
         raise ImageError(message)

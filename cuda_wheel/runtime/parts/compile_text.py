@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..driver import device_and_driver
-from ..errors import UnknownKernelError
+from ..errors import CudaWheelError, UnknownKernelError
 from ..files import ModuleFiles
 from ..jit import JitOptions
 from ..loading import load_found
 from ..manifest import MANIFEST_SUFFIX, MacroValue
 from ..module import Module
 from .source_hook import source_hook
-from .specialize import Specializer, toolchain_to_install
+from .specialize import NOT_IN_APPLICATIONS, Specializer, toolchain_to_install
 
 __all__ = ["compile"]
 
@@ -43,12 +43,13 @@ def compile(
     their C++ names, so that no `extern "C"` is needed. `jit` has the options for compiling PTX, which happens if the
     compiler is older than the GPU.
 
-    Needs a toolchain: `pip install "cuda-wheel[cu12]"`, or cu13. Raises CudaWheelError if there is none or the text
-    does not compile (the message has the compiler's log), and as `load` does.
+    Needs a toolchain: `pip install "cuda-wheel[cu12]"`, or cu13. Raises CudaWheelError if there is none, in a frozen
+    application, or if the text does not compile (the message has the compiler's log), and as `load` does.
     """
     _check(source, name, instantiate=instantiate, include_dirs=include_dirs, options=options)
     hook = source_hook()
-    assert hook is not None  # a vendored loader lacks this part
+    if hook is None:  # a vendored loader lacks this part
+        raise CudaWheelError(f"{name} cannot be compiled: {NOT_IN_APPLICATIONS}")
     table: dict[str, Any] = {
         "instantiate": list(instantiate),
         "defines": dict(defines),

@@ -106,12 +106,10 @@ def library_path(name: str) -> str | None:
     """
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib  # optional; finds conda's libraries and toolkits too
-    except ImportError:
-        return next((path for _, _, path in packaged_libraries(name)), None)
-    try:
+
         return str(load_nvidia_dynamic_lib(name).abs_path)
-    except (OSError, RuntimeError):
-        return None
+    except (ImportError, OSError, RuntimeError):  # it does not search PYTHONPATH, nor frozen applications
+        return next((path for _, _, path in packaged_libraries(name)), None)
 
 
 def open_library(name: str) -> "Any":

@@ -4,20 +4,23 @@
 this file. So it never compiles, nor runs an installed build side of another version.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from ..driver import device_and_driver
-from ..errors import CudaWheelError, DriverError
+from ..errors import CudaWheelError, DriverError, is_frozen
 from ..manifest import MANIFEST_SUFFIX, Version
 
 __all__ = ["compiled_on_load", "source_hook"]
 
 
 def source_hook() -> Any:
-    """Return the build side's module that compiles on load; None if there is no `SOURCE_HOOK`.
+    """Return the build side's module that compiles on load; None if there is no `SOURCE_HOOK`, in a frozen
+    application (compilers run in new Python processes, and `sys.executable` would start the application again) and in a
+    zip archive (the compiler reads headers from folders).
 
     It has `VERSION`, `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
     `specialize(sources, variant, instance, capability)`, `compile_text(name, text, table, include_dirs, capability)`,
@@ -26,7 +29,7 @@ def source_hook() -> Any:
     """
     parent = sys.modules.get(__package__.removesuffix(".runtime.parts"))
     name: str | None = getattr(parent, "SOURCE_HOOK", None)
-    if name is None:
+    if name is None or is_frozen() or not os.path.isdir(os.path.dirname(__file__)):
         return None
     version: str = parent.__version__  # type: ignore[union-attr]
     try:

@@ -16,7 +16,7 @@ from .source_hook import source_hook
 
 if TYPE_CHECKING:
     from ..module import Kernel
-__all__ = ["Specializer", "instances_of_wheel", "specialized_variant", "toolchain_to_install"]
+__all__ = ["NOT_IN_APPLICATIONS", "Specializer", "instances_of_wheel", "specialized_variant", "toolchain_to_install"]
 
 
 def specialized_variant(
@@ -75,8 +75,14 @@ def instances_of_wheel(load_found: "Callable[..., Module]", device: int | None) 
     return Specializer(compiled)
 
 
+NOT_IN_APPLICATIONS = (
+    "frozen applications and zip archives compile no CUDA C++. Compile what they need when their wheels are built, "
+    "with `instantiate` and `variants` in [tool.cuda-wheel]"
+)
+
+
 def toolchain_to_install(device: int | None) -> str:
-    """Return the command that installs a toolchain for the driver of this machine."""
+    """Return the command that installs a toolchain for the driver of this machine; DriverError without a driver."""
     extra = "cu12" if device_and_driver(device)[1][0] < 13 else "cu13"
     return f'pip install "cuda-wheel[{extra}]"'
 
@@ -92,7 +98,8 @@ def _compiled(
 ) -> tuple[ModuleFiles, Manifest]:
     hook = source_hook()
     package, _, stem = name.rpartition(".")
-    assert hook is not None  # a vendored loader lacks this part
+    if hook is None:  # a vendored loader lacks this part
+        raise type(unknown)(f"{unknown}\nIt cannot be compiled here: {NOT_IN_APPLICATIONS}")
 
     def ask() -> Any:
         return device_and_driver(device)[0]

@@ -1,6 +1,6 @@
 """Write messages about unknown names, modules that are not found, and manifests of another format.
 
-It imports nothing of this package, because `manifest` imports it.
+It imports only `errors` of this package, because `manifest` imports it.
 """
 
 import os
@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from re import MULTILINE, search
 from typing import Any
+
+from ..errors import is_frozen, to_add
 
 __all__ = ["module_not_found", "not_compiled", "other_format", "unknown_name", "with_damage"]
 
@@ -40,6 +42,8 @@ def module_not_found(name: str, folders: Sequence[str], suffix: str) -> str:
     if inside:
         listed = ", ".join(f"{name}.{each}" for each in inside[:8])
         return f"{name} is a package, not a module: its modules are {listed}{', ...' if len(inside) > 8 else ''}."
+    if is_frozen():
+        return f"{message[:-1]}, but {to_add(f'{stem}{suffix} and {stem}.fatbin of {package}', '')}."
     similar = get_close_matches(stem, set(_modules_in(folders, suffix)) - {stem}, n=3)
     if similar:
         message += f" Did you mean {', '.join(similar)}?"
@@ -93,6 +97,8 @@ def other_format(start: bytes, where: str, own: int) -> str:
         help = f"Install {version} or later to load it."
     else:
         version, help = "a later version of cuda-wheel", "Upgrade cuda-wheel to load it."
+    if is_frozen():
+        help = "Freeze the application again, with versions of cuda-wheel and of the package that fit."
     return (
         f"{where} was written by {version}, in manifest format {number[1]}; this version reads format {own} only. "
         f"{help}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...driver import check_result, cuda_driver, current_device, driver_function
-from ...errors import CudaWheelError, DriverError, ImageError
+from ...errors import CudaWheelError, DriverError, ImageError, is_frozen
 from ...jit import JitOptions
 from ...manifest import Target
 from ..cuda_libraries import link_code_with_logs
@@ -343,7 +343,7 @@ def link_by_nvjitlink_in_child(inputs: Sequence[LinkerInput], options: Sequence[
     import pickle  # these two are slow to import, and few links need them
     import subprocess
 
-    if not sys.executable or getattr(sys, "frozen", False):  # a frozen application would start itself again
+    if not sys.executable or is_frozen():  # a frozen application would start itself again
         return link_by_nvjitlink(inputs, options, ptx)
     request = [tuple(map(tuple, inputs)), list(options), ptx]
     command = [sys.executable, "-c", _CHILD_PROGRAM, str(Path(__file__).parents[2]), *sys.path]

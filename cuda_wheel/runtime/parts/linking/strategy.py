@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
-from ...errors import LinkError
+from ...errors import LinkError, to_add
 from ...jit import JitOptions
 from ...manifest import Image, Manifest, Target, Version, dotted
 from ...rules import ZSTD_DRIVER, doubt, unsupported
@@ -127,9 +127,10 @@ def strategies(
 def _check_no_cuda(units: Sequence[LinkUnit]) -> None:
     for unit in units:
         if "cuda" in unit.forms:
+            advice = "pip install nvidia-cuda-nvrtc-cu12, or nvidia-cuda-nvrtc for CUDA 13"
             raise LinkError(
-                f"{unit.name} is CUDA C++, and NVRTC, which compiles it, is not installed here: pip install "
-                "nvidia-cuda-nvrtc-cu12, or nvidia-cuda-nvrtc for CUDA 13. PTX and LTO-IR need no compiler."
+                f"{unit.name} is CUDA C++, and NVRTC, which compiles it, is not installed here: "
+                f"{to_add('NVRTC', advice)}. PTX and LTO-IR need no compiler."
             )
 
 
@@ -210,7 +211,8 @@ def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[InputKind]) -> bool:
 
 def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capability: Version | None) -> str | None:
     if nvjitlink is None:
-        return "nvJitLink is not installed (pip install nvidia-nvjitlink-cu12, or nvidia-nvjitlink for CUDA 13)"
+        advice = "pip install nvidia-nvjitlink-cu12, or nvidia-nvjitlink for CUDA 13"
+        return f"nvJitLink is not installed ({to_add('nvJitLink', advice)})"
     if driver is not None and nvjitlink[0] > driver[0]:
         return (
             f"the output of nvJitLink {dotted(nvjitlink)} needs a driver for CUDA {nvjitlink[0]}.0, and this one is "
