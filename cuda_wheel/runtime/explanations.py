@@ -51,8 +51,8 @@ def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
     if not has("nvjitlink"):
         more = 'The package\'s authors can add loader-parts = ["nvjitlink"]: then nvJitLink serves it too.'
         return f"Update the NVIDIA driver. {more}"
-    more = f"install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]"
-    return f"Update the NVIDIA driver, or {to_add(f'nvJitLink of CUDA {driver[0]}', more)}."
+    how = to_add(f"nvJitLink of CUDA {driver[0]}", f"pip install cuda-wheel[cu{driver[0]}]")
+    return f"Update the NVIDIA driver, or use the newest nvJitLink for it: {how}."
 
 
 def damaged_image(manifest: Manifest, where: str, damage: str) -> ImageError:

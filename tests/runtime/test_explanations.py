@@ -48,7 +48,7 @@ def test_the_message_distinguishes_an_old_driver_from_a_missing_target() -> None
     made = manifest(image("compute_80", "8.8"))
     message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
     assert "PTX 8.8 needs a driver for CUDA 12.9 or later (this one is for 12.4), or nvJitLink" in message
-    assert message.endswith("or install the newest nvJitLink for it: pip install cuda-wheel[cu12].")
+    assert message.endswith("or use the newest nvJitLink for it: pip install cuda-wheel[cu12].")
 
 
 SAXPY = "saxpy_demo.kernels.saxpy"

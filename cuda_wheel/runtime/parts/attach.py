@@ -53,7 +53,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         message = f"{package} has no modules: looked in {places}."
         if is_frozen():
             message = f"{message[:-1]}, but {to_add('its .fatbin and .fatbin.json files', '')}."
-        if sources := sorted(name for name in names if name.endswith(".cu")):
+        elif sources := sorted(name for name in names if name.endswith(".cu")):
             message += _not_compiled(sources[0])
         raise ImageError(message)
     attributes = attached(modules, names)
