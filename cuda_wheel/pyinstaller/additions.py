@@ -43,10 +43,11 @@ def add_modules(hook_api: Any) -> None:
 
 def add_bindings(hook_api: Any) -> None:
     """Add what `cuda.bindings.driver` imports, which PyInstaller cannot read in machine code."""
-    from PyInstaller.utils.hooks import get_pyextension_imports
+    from PyInstaller.utils.hooks import can_import_module, get_pyextension_imports
 
-    found = get_pyextension_imports("cuda.bindings.driver")
-    hook_api.add_imports(*(name for name in found if name.startswith("cuda.")))
+    if can_import_module("cuda.bindings.driver"):  # else the application says what it lacks
+        found = get_pyextension_imports("cuda.bindings.driver")
+        hook_api.add_imports(*(name for name in found if name.startswith("cuda.")))
 
 
 def _packages(distribution: Distribution) -> set[str]:

@@ -1,4 +1,4 @@
-"""An application frozen by PyInstaller loads its kernels. The driver is a stand-in."""
+"""An application frozen by PyInstaller, with the hooks, loads its kernels by both loaders. The driver is a stand-in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.pyinstaller import hook_folders
 from tests.soak import SOAK
 from tests.support.package_files import LOAD, LOADED, STAND_IN, unpack, with_loader
 from tests.support.processes import run
@@ -23,12 +24,15 @@ def test_a_frozen_application_loads_its_kernels(
 ) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    assert run(python, "-m", "pip", "install", "-q", "pyinstaller").returncode == 0
-    site = unpack(with_loader(fixture_wheel("saxpy")), tmp_path / "site")
+    assert run(python, "-m", "pip", "install", "-q", "pyinstaller", "cuda-bindings").returncode == 0
+    files = with_loader(fixture_wheel("saxpy"))
+    (record,) = (name for name in files if name.endswith(".dist-info/RECORD"))
+    files[record] = "".join(f"{name},,\n" for name in files).encode()  # the hooks read it
+    site = unpack(files, tmp_path / "site")
     program = STAND_IN + "import cuda_wheel; from saxpy_demo import kernels, _cuda_wheel\n" + LOAD
     (tmp_path / "app.py").write_text(program)
     result = run(
-        *(python, "-m", "PyInstaller", shape, "--collect-data", "saxpy_demo"),
+        *(python, "-m", "PyInstaller", shape, "--additional-hooks-dir", hook_folders()[0]),
         "app.py",
         cwd=tmp_path,
         PYTHONPATH=f"{ROOT}{os.pathsep}{site}",

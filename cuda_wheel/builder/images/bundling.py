@@ -24,6 +24,10 @@ _OPTIONS = {
 }
 """Value of the setting `compress` -> options of nvFatbin for this compression."""
 
+_HOST = "-host=linux"
+"""On every system: nvFatbin marks each entry with its own (flag 0x10 for Linux, 0x40 for Windows), which means the host
+code that a linker adds, and there is none. The same sources then give the same bytes everywhere."""
+
 
 @phase("bundling")
 def bundle(request: BundleRequest) -> Fatbin:
@@ -67,6 +71,7 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
         if status:
             raise ToolchainError(f"nvFatbin: {library.nvFatbinGetErrorString(status).decode(errors='replace')}")
 
+    options = [_HOST, *options]
     arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     handle, size = ctypes.c_void_p(), ctypes.c_size_t()
     check(library.nvFatbinCreate(ctypes.byref(handle), arguments, ctypes.c_size_t(len(options))))

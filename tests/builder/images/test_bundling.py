@@ -16,3 +16,6 @@ def test_the_fatbin_contains_every_image_byte_for_byte(compiled: Callable[..., C
     bundled = workers.submit(bundle, ("k", images, "none")).result()
     for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
         assert bundled.content[offset : offset + len(content)] == content
+        # Of the entry's flags, before the image: nvFatbin would mark those that it makes on Windows with 0x40.
+    assert b"\x41\0\0\0\0\0\0\0" not in bundled.content[: bundled.offsets[0]]
+    assert b"\x11\0\0\0\0\0\0\0" in bundled.content[: bundled.offsets[0]]
