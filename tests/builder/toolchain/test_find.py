@@ -182,6 +182,18 @@ def test_packages_are_searched_where_cuda_pathfinder_is_not_installed(
     assert found == list(toolchain.libraries)
 
 
+def test_packages_are_searched_where_cuda_pathfinder_finds_nothing(install, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not search PYTHONPATH, nor the folder of a frozen application."""
+
+    def fail(name: str) -> None:
+        raise RuntimeError(name)
+
+    monkeypatch.setattr("cuda.pathfinder.load_nvidia_dynamic_lib", fail)
+    folder = install("cu13/lib/libnvJitLink.so.13")
+    assert library_path("nvJitLink") == f"{folder}/nvidia/cu13/lib/libnvJitLink.so.13"
+    assert library_path("nvfatbin") is None
+
+
 @pytest.mark.parametrize(
     ("name", "files", "found"),
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.toolchain import headers
 from cuda_wheel.builder.toolchain.headers import HeaderRelease, fits, release_of
 from cuda_wheel.builder.toolchain.packages import SearchRoot
 
@@ -87,3 +88,16 @@ def test_the_release_is_read_from_macros(
     release = release_of(group, str(tmp_path), SearchRoot(str(tmp_path), False, "CUDA_HOME"))
     assert (None if release is None else str(release)) == expected
     assert release is None or Path(release.source).is_file()
+
+
+def test_a_search_of_cuda_pathfinder_that_fails_finds_what_others_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks the system's loader in a new process, which on a slow machine takes longer than it waits."""
+
+    def fail(name: str) -> None:
+        raise ChildProcessError("Canary probe child process timed out after 10.0 seconds.")
+
+    name = next(name for name, group in headers.HEADER_GROUPS.items() if group.pathfinder is not None)
+    monkeypatch.setattr("cuda.pathfinder.locate_nvidia_header_directory", lambda name: None)
+    found = list(headers._folders(name, "", 13))
+    monkeypatch.setattr("cuda.pathfinder.locate_nvidia_header_directory", fail)
+    assert list(headers._folders(name, "", 13)) == found
