@@ -16,7 +16,7 @@ FRAMEWORKS = {"torch": "cuda_wheel.torch", "jax": "cuda_wheel.jax", "cupy": "cud
 """Framework -> the package for it, which programs reach as an attribute of `cuda_wheel`."""
 
 VENDORED = "_cuda_wheel"
-"""The name of a copy of the loader in a wheel."""
+"""Name of the package with a wheel's copy of the loader, in its top-level package."""
 
 
 def add_modules(hook_api: Any) -> None:
@@ -29,15 +29,15 @@ def add_modules(hook_api: Any) -> None:
     """
     graph = hook_api.module_graph
     for distribution in distributions():
-        packages = [package for package in _packages(distribution) if _is_included(graph, package)]
-        for package in packages:
-            hook_api.add_imports(package)
+        packages = sorted(package for package in _packages(distribution) if _is_included(graph, package))
+        hook_api.add_imports(*packages)
         folders = {package.replace(".", "/") for package in packages}
+        loaders = {(package.partition(".")[0], VENDORED) for package in packages}
         for file in distribution.files or ():
             folder = file.parent.as_posix()
             if folder in folders and file.name.endswith((".fatbin", MANIFEST_SUFFIX, TABLE_SUFFIX)):
                 hook_api.add_datas([(os.fspath(file.locate()), folder)])
-            elif file.suffix == ".py" and any(f"{folder}/".startswith(f"{top}/{VENDORED}/") for top in _tops(folders)):
+            elif file.suffix == ".py" and file.parts[:2] in loaders:
                 hook_api.add_imports(_dotted(file))
 
 
@@ -65,15 +65,12 @@ def _is_included(graph: Any, package: str) -> bool:
 
 
 def _with_parents(package: str) -> Iterator[str]:
+    """Yield a package and those around it: "demo.kernels" -> "demo.kernels", "demo"."""
     while package:
         yield package
         package = package.rpartition(".")[0]
 
 
-def _tops(folders: set[str]) -> set[str]:
-    """Return the top-level folders of these, where a wheel has a vendored loader."""
-    return {folder.partition("/")[0] for folder in folders}
-
-
 def _dotted(file: PurePosixPath) -> str:
+    """Return the dotted name of the module in a Python file: "demo.parts" for demo/parts/__init__.py."""
     return ".".join(file.with_suffix("").parts).removesuffix(".__init__")

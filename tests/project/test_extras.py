@@ -23,10 +23,10 @@ else:
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.slow]
 
 
-def resolved_by_uv(*requirements: str) -> dict[str, str]:
-    """Return the versions that uv chooses for Linux, by name."""
+def resolved_by_uv(*requirements: str, platform: str = "x86_64-manylinux_2_28") -> dict[str, str]:
+    """Return the versions that uv chooses for a platform, of what has a wheel for it, by name."""
     command = [sys.executable, "-m", "uv", "pip", "compile", "-", "-q", "--no-header", "--no-annotate"]
-    command += ["--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.12"]
+    command += ["--python-platform", platform, "--python-version", "3.12", "--only-binary", ":all:"]
     result = run("sh", "-c", 'printf "%s\\n" "$0" | "$@"', "\n".join(requirements), *command)
     assert result.returncode == 0, result.stdout
     return dict(line.split("==") for line in result.stdout.splitlines() if "==" in line)
@@ -106,3 +106,10 @@ def test_an_extra_alone_is_of_its_major_version(extra: str, extras: None) -> Non
     versions = resolved_by_uv(f"cuda-wheel[{extra}]==99")
     assert versions[PARTS[extra][0]].startswith(extra[2:] + ".")
     assert {name for name in versions if name.startswith("nvidia-")} == {*PARTS[extra], LINKERS[extra]}
+
+
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+@pytest.mark.parametrize("platform", ["x86_64-pc-windows-msvc", "aarch64-manylinux_2_28"])
+def test_an_extra_has_wheels_for_other_platforms(platform: str, extra: str, extras: None) -> None:
+    versions = resolved_by_uv(f"cuda-wheel[{extra}]==99", platform=platform)
+    assert {*PARTS[extra], LINKERS[extra], "cuda-bindings"} <= versions.keys()

@@ -117,6 +117,12 @@ def test_nothing_is_compiled(frozen: None) -> None:
     assert message.startswith("source cannot be compiled: frozen applications and zip archives compile no CUDA C++.")
 
 
+def test_a_loader_in_a_zip_archive_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert source_hook.source_hook() is not None
+    monkeypatch.setattr(source_hook, "__file__", "app.pyz/cuda_wheel/runtime/parts/source_hook.py")
+    assert source_hook.source_hook() is None
+
+
 def test_who_is_told_to_install_something_is_asked_whether_it_is_frozen() -> None:
     found = []
     for path in (ROOT / "cuda_wheel" / "runtime").rglob("*.py"):
