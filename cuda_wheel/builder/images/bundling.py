@@ -25,8 +25,9 @@ _OPTIONS = {
 """Value of the setting `compress` -> options of nvFatbin for this compression."""
 
 _HOST = "-host=linux"
-"""On every system: nvFatbin marks each entry with its own (flag 0x10 for Linux, 0x40 for Windows), which means the host
-code that a linker adds, and there is none. The same sources then give the same bytes everywhere."""
+"""nvFatbin would mark each entry with the system that it runs on itself (flag 0x10 for Linux, 0x40 for Windows). With
+one mark, the same sources give the same bytes everywhere. The driver sees it in compressed fatbins only; of others, the
+loader passes the image alone."""
 
 
 @phase("bundling")
