@@ -50,6 +50,7 @@ def load(package: Package, folder: Path) -> Any:
     from torch.utils import cpp_extension  # looks for the toolkit when it is imported
 
     mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.with_name("lock").unlink(missing_ok=True)  # of a build that was stopped: PyTorch would wait for it
     module = cpp_extension.load(
         name,
         [str(path) for path in sources],
