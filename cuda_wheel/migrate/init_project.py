@@ -65,7 +65,10 @@ __global__ void saxpy(float a, const float* x, float* y, int n)
 """
 
 KERNELS_INIT = '''\
-"""The kernels of this package's .cu files, as attributes. Each is loaded for the GPU in use when it is first used."""
+"""The kernels of this package's .cu files, as attributes.
+
+Each is loaded for the GPU in use when it is first used.
+"""
 
 import cuda_wheel
 
@@ -87,8 +90,9 @@ from {parent} import {name}
 
 
 def saxpy(a, x, y):
-    """Add a * x to y: arrays of float32 on the GPU, of CuPy, PyTorch, Numba and others."""
-    {name}.saxpy.launch(-(-len(x) // 256), 256, a, x, y, len(x))  # grid, block, and the kernel's own arguments
+    """Add a * x to y: arrays of float32 on the GPU, of CuPy, PyTorch and others."""
+    # grid, block, and the kernel's own arguments
+    {name}.saxpy.launch(-(-len(x) // 256), 256, a, x, y, len(x))
 '''
 
 

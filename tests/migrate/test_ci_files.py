@@ -38,6 +38,8 @@ def proposed(root: Path, host: str, coverage: str = DEFAULT_COVERAGE) -> Project
 
 
 def project(root: Path, pyproject: str = "", **files: str) -> Path:
+    """Write a project that is a repository of its own: the tests may run below another one."""
+    (root / ".git").mkdir(parents=True, exist_ok=True)
     return write_files(root, **{"pyproject.toml": pyproject or head("hatchling"), "demo/__init__.py": "", **files})
 
 
@@ -192,8 +194,8 @@ def test_a_pipeline_of_gitlab_that_exists_gets_a_file_to_include(tmp_path: Path)
 
 
 def test_a_project_inside_a_repository_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    root = project(tmp_path / "packages/demo")
+    project(tmp_path)
+    root = write_files(tmp_path / "packages/demo", **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
     with pytest.raises(ConfigError, match=r"is a folder in the repository .* Nothing was written\."):
         proposed(root, "github")
 

@@ -9,7 +9,7 @@ import os
 import warnings
 from typing import Any, NamedTuple
 
-from ..errors import ImageError, NoImageError
+from ..errors import ImageError, NoImageError, to_add
 from ..files import ModuleFiles, files_in, package_folders
 from ..manifest import MANIFEST_SUFFIX, Manifest, Target, Version, checked, dotted, parse_version, printable
 from ..rules import Resolution, doubt, resolve, unsupported
@@ -84,7 +84,12 @@ def suitable(split: Split, capability: Version, driver: Version) -> list[tuple[C
 
 
 def install_command(split: Split, companion: Companion) -> str:
-    """Return the command that installs a companion of the base that `split` describes."""
+    """Return the command that installs a companion of the base that `split` describes; in a frozen application, what
+    its developer can do."""
+    return to_add(f"{companion.distribution} {split.version}", _pip_install(split, companion))
+
+
+def _pip_install(split: Split, companion: Companion) -> str:
     return f'pip install "{split.distribution}[{companion.extra}]=={split.version}"'
 
 
@@ -171,12 +176,14 @@ def wrong_companion(split: Split, companion: Companion, own: Split | None) -> st
             f"{companion.distribution} {own.version} does not belong to {base}: both must have the same version. "
             f"{_what_helps(split, companion)}"
         )
+    both = f'"{split.distribution}=={split.version}" "{companion.distribution}=={split.version}"'
+    again = f"Install both again, from one place: pip install --force-reinstall --no-deps {both}"
     return (
         f"{companion.distribution} was changed, or is of another build than {base}, although it has the same version. "
-        "Install both again, from one place: pip install --force-reinstall --no-deps "
-        f'"{split.distribution}=={split.version}" "{companion.distribution}=={split.version}"'
+        + to_add(f"the {companion.distribution} of that build", again)
     )
 
 
 def _what_helps(split: Split, companion: Companion) -> str:
-    return f"Run {install_command(split, companion)}, or pip uninstall {companion.distribution}."
+    advice = f"Run {_pip_install(split, companion)}, or pip uninstall {companion.distribution}"
+    return f"{to_add(f'{companion.distribution} {split.version}', advice)}."
