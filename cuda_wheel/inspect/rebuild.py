@@ -5,7 +5,6 @@ Read a wheel's SBOM and check the fatbins against it. Source: PEP 770.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -271,7 +271,8 @@ def _build_command(
     packages of this environment. Raises CudaWheelError if neither pip nor uv is installed.
     """
     isolation = [] if isolated else ["--no-build-isolation"]
-    if importlib.util.find_spec("pip"):
+    # Asked through `importlib.util`, setuptools' finder would let Python's own distutils stand from here on.
+    if PathFinder.find_spec("pip"):
         pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", *isolation]
         # pip splits the variable's value at spaces, which a path may contain and a URI does not. For builds, pip 25.3
         # and later read PIP_BUILD_CONSTRAINT.

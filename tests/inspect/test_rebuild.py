@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import json
 import re
@@ -476,7 +475,7 @@ def test_another_machine_rebuilds_the_same_bytes(wheel: Path, extra: str, cuda_w
 def test_uv_builds_if_pip_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, wheel: Path, extra: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("cuda_wheel.inspect.rebuild.PathFinder", SimpleNamespace(find_spec=lambda name: None))
     monkeypatch.setattr(shutil, "which", lambda name: name)
     called: list[list[str]] = []
 
