@@ -62,7 +62,7 @@ BUILD_LIMIT = 540
 """In seconds, for everything that is built."""
 LOAD_LIMIT, LIMIT = 200, 60
 """In seconds: for loading a side, and for a call."""
-AGAIN = 3
+AGAIN = 8
 """How often more the original gets a call in which threads write in any order."""
 LOST = 3
 """Exit code of a process whose GPU context is lost."""
