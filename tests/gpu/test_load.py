@@ -95,7 +95,8 @@ def test_a_damaged_image_never_reaches_the_driver(saxpy: Path) -> None:
     content[chosen.offset + chosen.size // 2] ^= 1
     fatbin.write_bytes(content)
     with pytest.raises(
-        cuda_wheel.ImageError, match=r"saxpy\.fatbin beside .* is damaged: .* Reinstall the package that holds it"
+        cuda_wheel.ImageError,
+        match=r"saxpy\.fatbin beside .* is damaged: .* Reinstall the package or application that holds ",
     ):
         cuda_wheel.load(SAXPY)
     content[chosen.offset + chosen.size // 2] ^= 1

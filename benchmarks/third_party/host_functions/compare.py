@@ -85,6 +85,8 @@ def apart(value: Any, tensors: list[Any]) -> Any:
         return {"dict": [[repr(key), apart(each, tensors)] for key, each in value.items()]}
     if isinstance(value, float):
         return {"float": value.hex()}
+    if hasattr(type(value), "__members__"):  # an enumeration of pybind11, or of Python
+        return {type(value).__name__: value.name}
     known = value is None or isinstance(value, bool | int | str)
     return {type(value).__name__: repr(value) if known else ""}
 
