@@ -2,6 +2,7 @@
 #pragma once
 #include <ATen/ATen.h>
 #include <ATen/core/op_registration/op_registration.h>
+#include <torch/types.h> // older releases need it before the others
 #include <torch/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/utils/pybind.h>
@@ -11,7 +12,6 @@
 #include <torch/fft.h>
 #include <torch/library.h>
 #include <torch/special.h>
-#include <torch/types.h>
 #include <torch/utils.h>
 #include <torch/version.h>
 #if __has_include(<torch/print.h>)
