@@ -266,6 +266,7 @@ class Runner:
 def new_project(root: Path, extra: str) -> Path:
     """Return a project as `init` makes it in an empty folder, with the files for CI of both hosts."""
     root.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     write_changes(init_project(root).changes)
     path = root / "pyproject.toml"
     path.write_text(re.sub(r"cuda-wheel\[cu\d+\]", f"cuda-wheel[{extra}]", path.read_text()))

@@ -37,7 +37,8 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     (root / "demo/__init__.py").touch()
     for path in STYLES:
         (root / "demo" / path.name).write_bytes(path.read_bytes())
-    table = '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.cuda-wheel]\narchitectures = ["80"]'
+    hook = "[tool.hatch.build.targets.wheel.hooks.cuda]"
+    table = f'[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n{hook}\n[tool.cuda-wheel]\narchitectures = ["80"]'
     text = "\n".join([pyproject_head("hatchling", extra), table, *map(_settings, STYLES)])
     (root / "pyproject.toml").write_text(text)
     cache = str(tmp_path_factory.mktemp("cache"))

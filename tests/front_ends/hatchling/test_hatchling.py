@@ -122,6 +122,7 @@ def test_a_vendored_loader_is_the_same_files_and_two_lines_more(make_project, tm
     version = cuda_wheel.__version__
     lines = f'__version__ = "{version}"\nVENDORED_FROM = "cuda-wheel {version}"\n'.encode()
     assert copy.pop("__init__.py") == (runtime / "__init__.py").read_bytes() + lines
+    assert copy.pop("py.typed") == b""
     assert copy == {name: (runtime / name).read_bytes() for name in copy}
 
 
