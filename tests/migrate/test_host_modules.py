@@ -504,6 +504,7 @@ def test_instances_of_a_class_template_and_temporary_tensors_stay_apart(
     assert [(each.line, each.reason) for each in module.others] == [
         (45, "the class Held is not written"),
         (48, "the attribute version is not written"),
+        (44, "the name sum beside Mode.sum is not written: it is taken"),
     ]
     names: dict[str, Any] = {}
     exec(module.text, names)
@@ -517,7 +518,7 @@ def test_instances_of_a_class_template_and_temporary_tensors_stay_apart(
     x = torch.zeros(2, 3)
     assert names["filled"](x, names["Mode"].mean) == 16 and names["mean"] == 5
     assert launches == [(("fill", torch.float32), 1, 4, x)]
-    assert names["filled"](x.double(), names["sum"]) == 256
+    assert names["filled"](x.double(), names["Mode"].sum) == 256 and "sum" not in names
     with pytest.raises(TypeError, match=re.escape("mode is no Mode: 5")):
         names["filled"](x, 5)
     assert (
@@ -526,7 +527,11 @@ def test_instances_of_a_class_template_and_temporary_tensors_stay_apart(
         "        data_ptr((kept_2 := y[0].to(torch.float32)), torch.float32),\n"
         "        int32(x.view([-1]).size(0)),\n"
         "    )\n"
-        "    added(data_ptr(x.view([-1]), torch.float32), "
+        "    added(\n"
+        "        data_ptr(x.view([-1]), torch.float32),\n"
+        "        data_ptr((kept_3 := (y if y is not None else y.clone())), torch.float32) + 4 * 1,\n"
+        "        0,\n"
+        "    )\n"
     ) in module.text, module.text
     names["both"](x, torch.ones(2, 3))
 

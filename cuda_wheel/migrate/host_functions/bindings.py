@@ -54,6 +54,8 @@ class Enumeration:
     members: tuple[tuple[str, int], ...]
     is_exported: bool
     """Whether the members are names of the module, too."""
+    path: str
+    line: int
 
 
 def enumerations_in(tree: SourceTree) -> list[Enumeration]:
@@ -69,8 +71,8 @@ def enumerations_in(tree: SourceTree) -> list[Enumeration]:
                     members.append((key, named.value))
             if label is not None and _is_of_module(made):
                 cxx = made.type.partition("<")[2].rpartition(">")[0].rpartition("::")[2]
-                is_exported = bool(_calls_named(statement, "export_values"))
-                found.append(Enumeration(label, cxx, tuple(members), is_exported))
+                is_exported = any(each.name == "export_values" for each in statement.walk_all())
+                found.append(Enumeration(label, cxx, tuple(members), is_exported, tree.path, made.line))
     return found
 
 

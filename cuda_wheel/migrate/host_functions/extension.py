@@ -340,6 +340,12 @@ class _Translation:
                 if declared.body is not None:
                     launches |= {(declared.file, each.offset) for each in launches_in(declared.body)}
         others = [Failure(tree.path, *each) for tree in self.extension.trees for each in others_in(tree)]
+        for each in self._enumerations:
+            hidden = [member for member, _ in each.members if each.is_exported and not self._is_free(member)]
+            reasons = (
+                f"the name {member} beside {each.name}.{member} is not written: it is taken" for member in hidden
+            )
+            others += [Failure(each.path, each.line, reason) for reason in reasons]
         written = self._text(functions)
         return PythonModule(written, tuple(listed), frozenset(launches), frozenset(done), tuple(others))
 
@@ -572,8 +578,12 @@ class _Translation:
         for each in self._enumerations:
             yield from ("", "", f"class {each.name}(enum.IntEnum):", f'    """`{each.cxx}` of the C++ code."""', "")
             yield from (f"    {member} = {value}" for member, value in each.members)
-            if each.is_exported:
-                yield from ("", "", f"globals().update({each.name}.__members__)")
+            exported = [member for member, _ in each.members if each.is_exported and self._is_free(member)]
+            yield from ["", "", *(f"{member} = {each.name}.{member}" for member in exported)] if exported else ()
+
+    def _is_free(self, member: str) -> bool:
+        """Return whether a name of the module can be that of an enumeration's member."""
+        return python_name(member, self._taken()) == member
 
     def _overloads(self, called: str) -> Iterator[str]:
         """Yield the function that calls one of those with the same name, as pybind11 does."""
