@@ -16,7 +16,6 @@ import shutil
 import tarfile
 import time
 import zlib
-from base64 import urlsafe_b64encode
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import unwritable
+from cuda_wheel.inspect.wheel_checks import encoded_hash
 
 __all__ = ["WheelContents", "read_contents", "sdist_paths", "write_sdist", "write_wheel"]
 
@@ -139,7 +139,7 @@ def _add(wheel: ZipFile, name: str, stream: IO[bytes], size: int, is_executable:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
             target.write(chunk)
-    return name, f"sha256={urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}", str(size)
+    return name, f"sha256={encoded_hash(digest.digest())}", str(size)
 
 
 def _timestamp(default: int) -> int:

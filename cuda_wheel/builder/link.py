@@ -65,19 +65,27 @@ def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
     used = _FUNCTIONS in text or any(_FUNCTIONS.encode() in each.content for each in job.inputs)
     if not used or any("cudadevrt" in each.source for each in job.inputs):
         return job
+    return _with_library(
+        job,
+        "cudadevrt",
+        "kernels that launch kernels need machine code",
+        "kernels that launch kernels need the device runtime library, libcudadevrt.a, which is not installed: "
+        "install nvidia-cuda-runtime (for CUDA 12 nvidia-cuda-runtime-cu12), or in a toolkit cuda-cudart-dev",
+    )
+
+
+def _with_library(job: LinkJob, library: str, needs_machine_code: str, not_installed: str) -> LinkJob:
+    """Return `job` with a library of device code as a further input. Raises CompileError, with one of the two texts, if
+    the job makes PTX, or if the library is not installed."""
     if not job.real:
         raise CompileError(
-            f"kernels that launch kernels need machine code, with which PTX for compute_{job.arch} cannot be linked: "
+            f"{needs_machine_code}, with which PTX for compute_{job.arch} cannot be linked: "
             f'name real targets only, such as architectures = ["{job.arch}-real"]'
         )
-    path = device_library("cudadevrt", job.include_dirs)
+    path = device_library(library, job.include_dirs)
     if path is None:
-        raise CompileError(
-            "kernels that launch kernels need the device runtime library, libcudadevrt.a, which is not installed: "
-            "install nvidia-cuda-runtime (for CUDA 12 nvidia-cuda-runtime-cu12), or in a toolkit cuda-cudart-dev"
-        )
-    library = LinkInput(Path(path).name, "library", Path(path).read_bytes())
-    return replace(job, inputs=(*job.inputs, library))
+        raise CompileError(not_installed)
+    return replace(job, inputs=(*job.inputs, LinkInput(Path(path).name, "library", Path(path).read_bytes())))
 
 
 _NVSHMEM = re.compile(r"nvshmemi?_")
@@ -95,18 +103,13 @@ def with_nvshmem(job: LinkJob, text: str) -> LinkJob:
     if used is None or any(input_.kind not in ("ltoir", "ptx") for input_ in job.inputs):  # others may define it
         return job
     name = signature(used).name
-    if not job.real:
-        raise CompileError(
-            f"{name} is in NVSHMEM's device library, which is machine code, with which PTX for compute_{job.arch} "
-            f'cannot be linked: name real targets only, such as architectures = ["{job.arch}-real"]'
-        )
-    path = device_library("nvshmem_device", job.include_dirs)
-    if path is None:
-        raise CompileError(
-            f"{name} is in NVSHMEM's device library, libnvshmem_device.a, which is not installed: add "
-            "nvidia-nvshmem-cu12 or, with CUDA 13, nvidia-nvshmem-cu13 to build-system.requires"
-        )
-    return replace(job, inputs=(*job.inputs, LinkInput(Path(path).name, "library", Path(path).read_bytes())))
+    return _with_library(
+        job,
+        "nvshmem_device",
+        f"{name} is in NVSHMEM's device library, which is machine code",
+        f"{name} is in NVSHMEM's device library, libnvshmem_device.a, which is not installed: add "
+        "nvidia-nvshmem-cu12 or, with CUDA 13, nvidia-nvshmem-cu13 to build-system.requires",
+    )
 
 
 def is_of_device_runtime(symbol: str) -> bool:

@@ -28,7 +28,7 @@ from typing import BinaryIO, NamedTuple
 from cuda_wheel.inspect.archive import member_digest, metadata_file, open_wheel, wheel_members
 from cuda_wheel.inspect.modules import FoundModule
 
-__all__ = ["installed_differences", "layout_differences", "record_differences"]
+__all__ = ["encoded_hash", "installed_differences", "layout_differences", "record_differences"]
 
 
 # The records of an archive: APPNOTE.TXT, 4.3.7, 4.3.12, 4.3.14 to 4.3.16.
@@ -393,7 +393,7 @@ def _member_differences(
     algorithm, _, value = recorded[0].partition("=")
     if algorithm not in ALGORITHMS:
         yield f"RECORD has no SHA-256 for {info.filename}"
-    elif (_encoded(member_digest(path, archive, info, algorithm)), str(info.file_size)) != (value, recorded[1]):
+    elif (encoded_hash(member_digest(path, archive, info, algorithm)), str(info.file_size)) != (value, recorded[1]):
         yield f"{info.filename} differs from RECORD"
 
 
@@ -432,9 +432,9 @@ def _differs(content: bytes, recorded: str) -> bool:
     algorithm, _, value = recorded.partition("=")
     if not recorded:  # some installers leave it empty
         return False
-    return algorithm not in ALGORITHMS or _encoded(hashlib.new(algorithm, content).digest()) != value
+    return algorithm not in ALGORITHMS or encoded_hash(hashlib.new(algorithm, content).digest()) != value
 
 
-def _encoded(digest: bytes) -> str:
+def encoded_hash(digest: bytes) -> str:
     """Return a hash as RECORD writes it: in URL-safe base64, without the padding "="."""
     return urlsafe_b64encode(digest).decode().rstrip("=")

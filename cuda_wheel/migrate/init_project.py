@@ -504,7 +504,7 @@ def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | 
         for pattern in missing.get("exclude", ()):
             edit.add_item((*wheel, "exclude"), pattern)
         if "platlib" in missing:
-            edit.add_value((*wheel, "platlib"), False)
+            edit.set((*wheel, "platlib"), False)
     except ConfigError:
         lines = ", ".join(f"wheel.{line}" for line in table_lines(missing))
         done.advice.append(f"for one wheel for all without the sources, set {lines} in [tool.scikit-build]")

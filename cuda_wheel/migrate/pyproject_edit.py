@@ -161,18 +161,6 @@ class PyprojectEdit:
         owner[path[-1]] = [*owner.get(path[-1], []), item]
         self._accept(tomlkit.dumps(document), expected, path, f'"{item}"')
 
-    def add_value(self, path: Keys, value: bool) -> None:
-        """Add a key with a value to the table at the path before it. Raises ConfigError."""
-        tomlkit = _tomlkit()
-        document = tomlkit.parse(self._text)
-        table: Any = document
-        for key in path[:-1]:
-            table = table[key]
-        table[path[-1]] = value
-        expected = copy.deepcopy(self.content)
-        _table_at(expected, path[:-1])[path[-1]] = value
-        self._accept(tomlkit.dumps(document), expected, path, _assignment(path[-1], value))
-
     def remove_item(self, path: Keys, item: str) -> None:
         """Remove a string from the array at a path. Raises ConfigError."""
         tomlkit = _tomlkit()
@@ -185,8 +173,8 @@ class PyprojectEdit:
         _table_at(expected, path[:-1])[path[-1]].remove(item)
         self._accept(tomlkit.dumps(document), expected, path, f'without "{item}"')
 
-    def set(self, path: Keys, value: str) -> None:
-        """Set a key of an existing table to a string. Raises ConfigError."""
+    def set(self, path: Keys, value: str | bool) -> None:
+        """Set a key of an existing table. Raises ConfigError."""
         tomlkit = _tomlkit()
         document = tomlkit.parse(self._text)
         table: Any = document
@@ -195,7 +183,7 @@ class PyprojectEdit:
         table[path[-1]] = value
         expected = copy.deepcopy(self.content)
         _table_at(expected, path[:-1])[path[-1]] = value
-        self._accept(tomlkit.dumps(document), expected, path, f"{path[-1]} = {_value(value)}")
+        self._accept(tomlkit.dumps(document), expected, path, _assignment(path[-1], value))
 
     def add_table(self, path: Keys, values: Mapping[str, Any]) -> None:
         """Add a table at the end. Raises ConfigError."""

@@ -8,15 +8,13 @@ from importlib.metadata import Distribution, distributions
 from pathlib import PurePosixPath
 from typing import Any
 
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, TABLE_SUFFIX
 
 __all__ = ["FRAMEWORKS", "add_bindings", "add_modules"]
 
 FRAMEWORKS = {"torch": "cuda_wheel.torch", "jax": "cuda_wheel.jax", "cupy": "cuda_wheel.cupy"}
 """Framework -> the package for it, which programs reach as an attribute of `cuda_wheel`."""
-
-VENDORED = "_cuda_wheel"
-"""Name of the package with a wheel's copy of the loader, in its top-level package."""
 
 
 def add_modules(hook_api: Any) -> None:
@@ -32,7 +30,7 @@ def add_modules(hook_api: Any) -> None:
         packages = sorted(package for package in _packages(distribution) if _is_included(graph, package))
         hook_api.add_imports(*packages)
         folders = {package.replace(".", "/") for package in packages}
-        loaders = {(package.partition(".")[0], VENDORED) for package in packages}
+        loaders = {(package.partition(".")[0], VENDORED_PACKAGE) for package in packages}
         for file in distribution.files or ():
             folder = file.parent.as_posix()
             if folder in folders and file.name.endswith((".fatbin", MANIFEST_SUFFIX, TABLE_SUFFIX)):

@@ -11,7 +11,6 @@ import io
 import json
 import re
 import zipfile
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.inspect.archive import open_wheel, read_member, wheel_members
 from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules
-from cuda_wheel.inspect.wheel_checks import record_differences
+from cuda_wheel.inspect.wheel_checks import encoded_hash, record_differences
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
 from cuda_wheel.split.division import (
@@ -194,7 +193,13 @@ def _metadata(path: Path, contents: Mapping[str, bytes]) -> _Metadata:
     signed = next((each for each in contents if each.startswith(f"{folder}/RECORD.")), None)
     if signed is not None:
         raise ImageError(f"{path} is signed ({signed}), and no part of it would be: divide the wheel, then sign.")
-    return _Metadata(folder, text, fields, re.sub(r"[-_.]+", "-", name).lower(), version)
+    return _Metadata(folder, text, fields, _normalized(name), version)
+
+
+def _normalized(name: str) -> str:
+    """Return the name of a distribution or an extra in the form in which names are compared. Source: PyPA
+    specifications, "Names and normalization"."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _check_loader(path: Path, contents: Mapping[str, bytes]) -> None:
@@ -231,7 +236,7 @@ def _base_metadata(metadata: _Metadata, capabilities: Sequence[Version]) -> byte
         requirement = f"{name_of_companion(metadata.distribution, capability)}=={metadata.version}"
         requirements[extra_of(capability)] = [requirement]
         requirements.setdefault(ALL, []).append(requirement)
-    own = {re.sub(r"[-_.]+", "-", each).lower() for each in metadata.fields.get_all("Provides-Extra", [])}
+    own = {*map(_normalized, metadata.fields.get_all("Provides-Extra", []))}
     taken = sorted(own & requirements.keys())
     if taken:
         raise ImageError(
@@ -333,8 +338,7 @@ def _archive(
     writer = csv.writer(rows, lineterminator="\n")
     contents = {name: content for name, content in files.items() if name != record}
     for name, content in contents.items():
-        digest = urlsafe_b64encode(sha256(content).digest()).decode().rstrip("=")
-        writer.writerow((name, f"sha256={digest}", len(content)))
+        writer.writerow((name, f"sha256={encoded_hash(sha256(content).digest())}", len(content)))
     writer.writerow((record, "", ""))
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -76,21 +76,27 @@ def enumerations_in(tree: SourceTree) -> list[Enumeration]:
     return found
 
 
+_OTHERS = {
+    "class_": "class",
+    "bind_vector": "class",
+    "enum_": "enumeration",
+    "attr": "attribute",
+    "def_submodule": "submodule",
+}
+"""Function or class of pybind11 that defines something else than a function -> what it defines."""
+
+
 def others_in(tree: SourceTree) -> list[tuple[int, str]]:
     """Return (line, text) of each definition of pybind11 that is neither a function nor an enumeration."""
     found = []
     for statement in _pybind_statements(tree):
         for each in statement.walk_all():
-            if each.kind != "CALL_EXPR" or each.name not in ("class_", "enum_", "attr", "def_submodule", "bind_vector"):
+            label = _string(each) if each.kind == "CALL_EXPR" and each.name in _OTHERS else None
+            if label is None or (each.name == "enum_" and _is_of_module(each)):
                 continue
-            label = _string(each)
-            is_attribute = each.name == "attr" and any(one.name == "operator=" for one in statement.walk_all())
-            if label is None or (each.name == "attr" and not is_attribute):
-                continue
-            if each.name == "enum_" and _is_of_module(each):
-                continue
-            what = {"class_": "the class", "enum_": "the enumeration", "def_submodule": "the submodule"}
-            found.append((each.line, f"{what.get(each.name, 'the attribute')} {label} is not written"))
+            if each.name == "attr" and not any(one.name == "operator=" for one in statement.walk_all()):
+                continue  # it is only read
+            found.append((each.line, f"the {_OTHERS[each.name]} {label} is not written"))
     return found
 
 
