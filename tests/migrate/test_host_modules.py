@@ -311,6 +311,11 @@ void checked(at::Tensor x, std::optional<at::Tensor> weight)
     launched(x.data_ptr<float>(), weight.has_value() ? weight.value().data_ptr<float>() : nullptr, 0);
 }
 
+void checked_by_another(at::Tensor x, std::optional<at::Tensor> weight, bool there)
+{
+    launched(x.data_ptr<float>(), there ? (float*)weight.value().data_ptr() : nullptr, 0);
+}
+
 __global__ void add(at::PackedTensorAccessor32<float, 1> x, at::PackedTensorAccessor32<float, 1> y)
 {
     if (y.size(0))
@@ -369,6 +374,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("added", &added);
     m.def("as_other", &as_other);
     m.def("checked", &checked);
+    m.def("checked_by_another", &checked_by_another);
     m.def("counted", &counted);
     m.def("compiler", &compiler);
 }
@@ -390,6 +396,7 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
         "added": [],
         "as_other": [],
         "checked": [],
+        "checked_by_another": [],
         "counted": [],
         "compiler": ["__GNUC__ tells about the compiler of the C++"],
     }
@@ -411,6 +418,8 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
     assert numbers.tolist() == [106, 7, 8, 9, 9, 10]
     assert names["as_other"](x, numbers).dtype == torch.int32
     names["checked"](x, None)
+    names["checked_by_another"](x, None, False)
+    names["checked_by_another"](x, x, True)
     for given in ((x.double(), None), (x, numbers)):
         with pytest.raises(RuntimeError, match="expected scalar type Float but found "):
             names["checked"](*given)

@@ -457,7 +457,8 @@ class Expressions:
             if left.data.offset is None and right.data.offset is None and left.data.element == right.data.element:
                 tree = ast.IfExp(test.tree, left.data.tensor, right.data.tensor)
                 typed = left.data.is_typed and right.data.is_typed
-                return self.pointer(Pointer(tree, left.data.element, typed), type_)
+                unknown = left.data.is_unknown or right.data.is_unknown
+                return self.pointer(Pointer(tree, left.data.element, typed, is_unknown=unknown), type_)
             return Value(ast.IfExp(test.tree, self.address_tree(left), self.address_tree(right)), type_)
         else:
             raise Untranslated("a pointer that depends on a condition")
@@ -466,7 +467,7 @@ class Expressions:
             if text(there) == f"{tensor} is not None":  # None stays None
                 return replace(chosen, data=replace(chosen.data, is_unknown=True))
             tree = ast.IfExp(there, chosen.data.tensor, constant(None))
-            return self.pointer(replace(chosen.data, tensor=tree), type_)
+            return self.pointer(replace(chosen.data, tensor=tree, is_unknown=True), type_)
         return Value(ast.IfExp(there, chosen.tree, constant(None)), type_)
 
     def address_tree(self, value: Value | Pointer) -> ast.expr:
