@@ -1,9 +1,9 @@
 """Make a JAX function of a kernel: `operator`."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, SupportsIndex, TypeAlias
 
 from cuda_wheel.jax.handler import TARGET, imported_jax, register
 from cuda_wheel.jax.tracing import Launch, TracedOperator, varying_axes, with_equal_axes
@@ -13,6 +13,34 @@ from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.module import Kernel
 
 __all__ = ["operator"]
+
+if TYPE_CHECKING:
+    from jax import Array
+    from jax.typing import ArrayLike
+    from typing_extensions import TypeVar  # which type checkers have, installed or not
+
+    Argument: TypeAlias = ArrayLike | SupportsFloat | SupportsIndex | None
+
+    class Results(Array, tuple[Any, ...]):  # type: ignore[misc]
+        """Results of an operator: an array, or a tuple of several.
+
+        No type tells how many names a mapping has, nor which arrays a kernel changes. This one passes as an array and
+        as a tuple of any length, and has the methods of both; each item is an array.
+        """
+
+        def __iter__(self) -> Iterator[Array]: ...
+
+    Result = TypeVar("Result", bound=Array | tuple[Array, ...], default=Results)
+    """Where the operator is assigned to an annotated name, type checkers take this type from the annotation."""
+
+    class DeclaredOperator(Generic[Result]):
+        """Function that `operator` returns."""
+
+        __name__: str
+        __qualname__: str
+        __signature__: inspect.Signature
+
+        def __call__(self, *args: Argument, **more: Argument) -> Result: ...
 
 
 def operator(
@@ -36,7 +64,7 @@ def operator(
     shared_memory: Any = 0,
     cluster: Any = None,
     cooperative: bool = False,
-) -> Callable[..., Any]:
+) -> "DeclaredOperator[Result]":
     """Return a function of JAX arrays that launches a kernel.
 
     `name` appears in error messages and in compiled programs. `kernel` is a kernel or its name in `module`; or a
@@ -95,7 +123,8 @@ def operator(
     # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
     jitted = jax.jit(lambda static, *arrays: run(static, *with_equal_axes(jax, arrays)), static_argnums=0, inline=True)
     program_name = register(jax, name, declaration.kernels)
-    return _function(jax, name, declaration.arguments, jitted)
+    function: DeclaredOperator[Result] = _function(jax, name, declaration.arguments, jitted)
+    return function
 
 
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
@@ -118,7 +147,7 @@ def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
     return found
 
 
-def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
+def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Any:
     """Return the function that users call to run the operator. Its parameters are the operator's inputs: numbers and
     arrays.
 

@@ -1,8 +1,8 @@
 """Make a PyTorch operator of a kernel, or of a Python function that launches kernels, and register it."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 from cuda_wheel.operators.declarations import InputArgument, declared
 from cuda_wheel.runtime.errors import ArgumentError
@@ -10,13 +10,35 @@ from cuda_wheel.torch import functions as operator_functions
 from cuda_wheel.torch.functions import OperatorFunctions, one_after_the_other, schema
 from cuda_wheel.torch.gradients import Gradients
 
-if TYPE_CHECKING:
-    from torch._ops import OpOverload
-
 __all__ = ["operator"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+if TYPE_CHECKING:
+    from torch import SymBool, SymFloat, SymInt, Tensor
+    from torch._ops import OpOverload
+    from typing_extensions import TypeVar as TypeVarWithDefault  # which type checkers have, installed or not
+
+    Argument: TypeAlias = Tensor | SymInt | SymFloat | SymBool | SupportsFloat | SupportsIndex | None
+
+    class Results(Tensor, tuple[Any, ...]):  # type: ignore[misc]
+        """Results of an operator with `outputs`: a tensor, or a tuple of several.
+
+        No type tells how many names a mapping has. This one passes as a tensor and as a tuple of any length, and has
+        the methods of both; each item is a tensor.
+        """
+
+        def __iter__(self) -> Iterator[Tensor]: ...
+
+    Result = TypeVarWithDefault("Result", bound=Tensor | tuple[Tensor, ...] | None, default=Results)
+    """Where the operator is assigned to an annotated name, type checkers take this type from the annotation."""
+
+    class DeclaredOperator(OpOverload[..., Result]):  # type: ignore[misc]
+        """Operator that is declared with `kernel`."""
+
+        def __call__(self, /, *args: Argument, **kwargs: Argument) -> Result: ...
+
 
 _registrations: dict[str, tuple[Any, Any]] = {}
 """Name of an operator -> (PyTorch's `Library` object, the operator). Destroying the library ends the registrations of
@@ -24,7 +46,7 @@ the operator."""
 
 
 # For type checkers: a Python function's annotations are those of its operator. What a declaration with `kernel` takes,
-# only the kernel's manifest says.
+# only the kernel's manifest says; without `outputs`, the operator returns nothing.
 @overload
 def operator(
     name: str,
@@ -68,7 +90,6 @@ def operator(
     module: str | None = None,
     kernels: Any = None,
     variant: Any = None,
-    outputs: Mapping[str, Any] = {},
     values: Mapping[str, Any] = {},
     defaults: Mapping[str, Any] = {},
     more_arguments: Mapping[str, type] = {},
@@ -81,7 +102,32 @@ def operator(
     vmap: Callable[..., Any] | None = None,
     autocast: Any = None,
     non_contiguous: str = "copy",
-) -> "OpOverload[..., Any]": ...
+) -> "DeclaredOperator[None]": ...
+@overload
+def operator(
+    name: str,
+    *,
+    kernel: Any,
+    arguments: str | Sequence[str],
+    grid: Any,
+    block: Any,
+    module: str | None = None,
+    kernels: Any = None,
+    variant: Any = None,
+    outputs: Mapping[str, Any],
+    values: Mapping[str, Any] = {},
+    defaults: Mapping[str, Any] = {},
+    more_arguments: Mapping[str, type] = {},
+    shared_memory: Any = 0,
+    cluster: Any = None,
+    cooperative: bool = False,
+    read_only: str | Iterable[str] = (),
+    backward: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    autocast: Any = None,
+    non_contiguous: str = "copy",
+) -> "DeclaredOperator[Result]": ...
 def operator(
     name: str,
     function: Callable[..., Any] | None = None,
