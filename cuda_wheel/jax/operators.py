@@ -17,15 +17,15 @@ __all__ = ["operator"]
 if TYPE_CHECKING:
     from jax import Array
     from jax.typing import ArrayLike
-    from typing_extensions import TypeVar  # which type checkers have, installed or not
+    from typing_extensions import TypeVar  # type checkers bundle its stub
 
     Argument: TypeAlias = ArrayLike | SupportsFloat | SupportsIndex | None
 
     class Results(Array, tuple[Any, ...]):  # type: ignore[misc]
         """Results of an operator: an array, or a tuple of several.
 
-        No type tells how many names a mapping has, nor which arrays a kernel changes. This one passes as an array and
-        as a tuple of any length, and has the methods of both; each item is an array.
+        Python's types cannot count the keys of a mapping, nor tell which arrays a kernel changes. Type checkers accept
+        a value of this class as an array and as a tuple of any length; each item is an array.
         """
 
         def __iter__(self) -> Iterator[Array]: ...

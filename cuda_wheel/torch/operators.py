@@ -18,15 +18,15 @@ R = TypeVar("R")
 if TYPE_CHECKING:
     from torch import SymBool, SymFloat, SymInt, Tensor
     from torch._ops import OpOverload
-    from typing_extensions import TypeVar as TypeVarWithDefault  # which type checkers have, installed or not
+    from typing_extensions import TypeVar as TypeVarWithDefault  # type checkers bundle its stub
 
     Argument: TypeAlias = Tensor | SymInt | SymFloat | SymBool | SupportsFloat | SupportsIndex | None
 
     class Results(Tensor, tuple[Any, ...]):  # type: ignore[misc]
         """Results of an operator with `outputs`: a tensor, or a tuple of several.
 
-        No type tells how many names a mapping has. This one passes as a tensor and as a tuple of any length, and has
-        the methods of both; each item is a tensor.
+        Python's types cannot count the keys of a mapping. Type checkers accept a value of this class as a tensor and as
+        a tuple of any length; each item is a tensor.
         """
 
         def __iter__(self) -> Iterator[Tensor]: ...

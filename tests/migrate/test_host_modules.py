@@ -314,6 +314,8 @@ void checked(at::Tensor x, std::optional<at::Tensor> weight)
 void checked_by_another(at::Tensor x, std::optional<at::Tensor> weight, bool there)
 {
     launched(x.data_ptr<float>(), there ? (float*)weight.value().data_ptr() : nullptr, 0);
+    launched(x.data_ptr<float>(), there ? (float*)x.contiguous().data_ptr() : nullptr, 0);
+    launched(x.data_ptr<float>(), there ? x.contiguous().data_ptr<float>() : nullptr, 0);
 }
 
 __global__ void add(at::PackedTensorAccessor32<float, 1> x, at::PackedTensorAccessor32<float, 1> y)
@@ -434,6 +436,8 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
         "    host[:n] = read_numbers(memory, 0, torch.int32, n)\n",
         f"found = read_numbers({address}, uint64(uint64(k) * 4), torch.int32, 1)[0]",
         f"write_numbers({address}, 0, torch.int32, [most])",
+        "address((kept := (x.contiguous() if there else None)))",  # its memory stays until the call ends
+        "if (kept_2 := (x.contiguous() if there else None)) is not None else None",
         "        return null_accessor(torch.float32, zeros[:1], zeros[:1])\n    return x\n",
         "        if x.dim() == 1:\n"
         "            kernels['add'].launch(1, x.size(0), x, accessor_)\n"

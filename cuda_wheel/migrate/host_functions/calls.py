@@ -1295,8 +1295,6 @@ class Calls(Expressions):
         }
         if data.is_typed and element in matches:
             return value.tree
-        if isinstance(data.tensor, (ast.IfExp, ast.Constant)):
-            return call(name("address"), self.kept(data.tensor))
         return self.address_tree(data)
 
 

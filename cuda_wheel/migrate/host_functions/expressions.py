@@ -474,13 +474,15 @@ class Expressions:
         """Return a pointer as address, or as None for a null pointer."""
         data = value.data if isinstance(value, Value) else value
         if isinstance(data, Pointer) and data.offset is None:
-            if data.checked is not None:
-                checked = call(name("data_ptr"), self.kept(data.tensor), data.checked)
-                is_there = ast.Compare(data.tensor, [ast.IsNot()], [constant(None)])
-                return ast.IfExp(is_there, checked, constant(None)) if data.is_unknown else checked
-            if data.is_unknown:
-                return call(name("address"), data.tensor)
-            return call(attribute(self.kept(data.tensor), "data_ptr"))
+            tensor = self.kept(data.tensor)
+            may_be_null = data.is_unknown or may_be_none(data.tensor)
+            if data.checked is None:
+                return call(name("address"), tensor) if may_be_null else call(attribute(tensor, "data_ptr"))
+            if not may_be_null:
+                return call(name("data_ptr"), tensor, data.checked)
+            again = tensor.target if isinstance(tensor, ast.NamedExpr) else tensor
+            is_there = ast.Compare(tensor, [ast.IsNot()], [constant(None)])
+            return ast.IfExp(is_there, call(name("data_ptr"), again, data.checked), constant(None))
         assert isinstance(value, Value)
         return value.tree
 
@@ -576,6 +578,13 @@ class Expressions:
 
 
 _VIEWS = {"detach", "expand", "narrow", "permute", "select", "squeeze", "t", "transpose", "unsqueeze", "view"}
+
+
+def may_be_none(tree: ast.expr) -> bool:
+    """Return whether an expression is None, or is None in one case of a condition: an undefined tensor."""
+    if isinstance(tree, ast.IfExp):
+        return may_be_none(tree.body) or may_be_none(tree.orelse)
+    return isinstance(tree, ast.Constant)
 
 
 def makes_tensor(tree: ast.expr) -> bool:

@@ -619,11 +619,7 @@ class RecordTranslator(FunctionTranslator):
     def _stored_pointer(self, value: Value, is_plain: bool) -> ast.expr:
         data = value.data
         if isinstance(data, Pointer):
-            if not is_plain:
-                return value.tree
-            if data.offset is None and isinstance(data.tensor, (ast.IfExp, ast.Constant)):
-                return call("address", data.tensor)
-            return self.address_tree(value)
+            return self.address_tree(value) if is_plain else value.tree
         if isinstance(value.tree, ast.Constant) and value.tree.value in (None, 0):
             return constant(None)
         if data is None and value.type.endswith("*") and not self.is_record(pointee(value.type) or ""):
