@@ -15,6 +15,7 @@ from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.cli.arguments import add_json_option, print_json
 from cuda_wheel.inspect.rebuild import build_project
 from cuda_wheel.runtime.manifest import dotted
+from cuda_wheel.split.sdists import dynamic_sdist, static_sdist
 from cuda_wheel.split.wheels import SplitWheel, split_wheel, variant_wheels
 
 __all__ = ["add_arguments", "run"]
@@ -34,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write variant wheels by the draft of PEP 825 instead, which uv reads with a preview feature",
     )
+    parser.add_argument(
+        "--sdist",
+        type=Path,
+        metavar="FILE",
+        help="write this sdist too, with metadata that allow the base's extras: for publishing it beside the base",
+    )
     add_json_option(parser)
 
 
@@ -41,6 +48,9 @@ def run(options: argparse.Namespace) -> int:
     """Write the wheels."""
     path: Path = options.path
     divide = variant_wheels if options.draft_variants else split_wheel
+    sdist: dict[str, bytes] = {}
+    if options.draft_variants and options.sdist:
+        options.refuse("--sdist is not needed with --draft-variants: the metadata of variant wheels are the sdist's")
     if path.is_dir():
         if read_config(path, os.environ).split == "none":
             raise ConfigError(
@@ -50,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
         with scratch() as folder:
             whole = build_project(path.resolve(), folder, folder / "wheel", not options.no_build_isolation)
             size, wheels = whole.stat().st_size, divide(whole)
+            if options.sdist:
+                sdist[options.sdist.name] = dynamic_sdist(options.sdist, whole)
     elif options.no_build_isolation:
         options.refuse("--no-build-isolation needs a project's folder")
     else:
@@ -57,14 +69,25 @@ def run(options: argparse.Namespace) -> int:
             options.refuse(f"{options.output} has the whole wheel itself, which the base would replace: name another")
         wheels = divide(path)
         size = path.stat().st_size
-    write({wheel.file: wheel.content for wheel in wheels}, options.output)
+        if options.sdist:
+            sdist[options.sdist.name] = dynamic_sdist(options.sdist, path)
+    write({wheel.file: wheel.content for wheel in wheels} | sdist, options.output)
     if options.json:
-        print_json({"whole": size, "wheels": [_wheel_to_json(wheel) for wheel in wheels]})
+        written = [{"file": file, "size": len(content)} for file, content in sdist.items()]
+        print_json({"whole": size, "wheels": [_wheel_to_json(wheel) for wheel in wheels], "sdists": written})
     elif options.draft_variants:
         for wheel in wheels:
             print(f"{wheel.file}: {size_text(len(wheel.content))}")
     else:
         _print(wheels, size)
+        for file, content in sdist.items():
+            print(f"{file}: {size_text(len(content))}, the sdist, whose metadata allow the base's extras")
+        static = static_sdist(options.output, wheels[0].file)
+        if static is not None:
+            print(
+                f"note: the metadata of {static} say that no wheel has the base's extras. Before you publish it beside "
+                f"the base, run the command again with --sdist {static}."
+            )
     return 0
 
 

@@ -42,7 +42,7 @@ from cuda_wheel.split.division import (
     reduced,
 )
 
-__all__ = ["ALL", "SplitWheel", "split_wheel", "variant_wheels"]
+__all__ = ["ALL", "SplitWheel", "normalized", "split_wheel", "variant_wheels", "with_fields"]
 
 ALL = "all-gpus"
 """The extra of a base that requires all its companions."""
@@ -193,10 +193,10 @@ def _metadata(path: Path, contents: Mapping[str, bytes]) -> _Metadata:
     signed = next((each for each in contents if each.startswith(f"{folder}/RECORD.")), None)
     if signed is not None:
         raise ImageError(f"{path} is signed ({signed}), and no part of it would be: divide the wheel, then sign.")
-    return _Metadata(folder, text, fields, _normalized(name), version)
+    return _Metadata(folder, text, fields, normalized(name), version)
 
 
-def _normalized(name: str) -> str:
+def normalized(name: str) -> str:
     """Return the name of a distribution or an extra in the form in which names are compared. Source: PyPA
     specifications, "Names and normalization"."""
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -236,7 +236,7 @@ def _base_metadata(metadata: _Metadata, capabilities: Sequence[Version]) -> byte
         requirement = f"{name_of_companion(metadata.distribution, capability)}=={metadata.version}"
         requirements[extra_of(capability)] = [requirement]
         requirements.setdefault(ALL, []).append(requirement)
-    own = {*map(_normalized, metadata.fields.get_all("Provides-Extra", []))}
+    own = {*map(normalized, metadata.fields.get_all("Provides-Extra", []))}
     taken = sorted(own & requirements.keys())
     if taken:
         raise ImageError(
@@ -247,9 +247,13 @@ def _base_metadata(metadata: _Metadata, capabilities: Sequence[Version]) -> byte
     for extra, required in sorted(requirements.items(), key=lambda item: item[0] == ALL):
         lines.append(f"Provides-Extra: {extra}")
         lines += [f"Requires-Dist: {each}; extra == '{extra}'" for each in required]
-    head, *body = re.split(r"\r?\n\r?\n", metadata.text, maxsplit=1)  # the first empty line ends the fields
-    text = "\n".join([head.rstrip(), *lines, "", *body])
-    return text.encode(errors="surrogateescape")
+    return with_fields(metadata.text, lines)
+
+
+def with_fields(text: str, lines: Sequence[str]) -> bytes:
+    """Return METADATA or PKG-INFO with more fields, each a line."""
+    head, *body = re.split(r"\r?\n\r?\n", text, maxsplit=1)  # the first empty line ends the fields
+    return "\n".join([head.rstrip(), *lines, "", *body]).encode(errors="surrogateescape")
 
 
 def _companion(whole: _Whole, divided: Sequence[DividedModule], capability: Version) -> SplitWheel:
