@@ -23,11 +23,11 @@ def no_image_message(manifest: Manifest, resolution: Resolution, capability: Ver
     return (
         f"{manifest.full_name} has no image for a GPU of compute capability {dotted(capability)} "
         f"with a driver for CUDA {dotted(driver)}.{images or ' It has no images at all.'}\n"
-        f"{_what_helps(manifest, capability, driver)}"
+        f"{_what_helps(manifest, capability, driver, resolution.forbidden)}"
     )
 
 
-def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str:
+def _what_helps(manifest: Manifest, capability: Version, driver: Version, forbidden: str | None) -> str:
     loadable = [image for image in manifest.images if image.source is None]
     if not loadable and manifest.images:
         missing = ", ".join(external.declaration for external in manifest.extern)
@@ -37,10 +37,12 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
     suitable = [
         image for image in loadable if not (unsupported(image.target, capability) or doubt(image.target, capability))
     ]
+    if forbidden:
+        suitable = [image for image in suitable if image.target.real and image.driver > driver]
     if suitable:
         return _what_helps_the_driver(suitable, driver)
-    arch = f"{capability[0]}{capability[1]}"
-    return f'The wheel\'s authors can add "{arch}-real", or a lower "-virtual" target, to architectures.'
+    lower = "" if forbidden else ', or a lower "-virtual" target,'
+    return f'The wheel\'s authors can add "{capability[0]}{capability[1]}-real"{lower} to architectures.'
 
 
 def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "must_verify",
     "package_folders",
     "read_image",
+    "switch",
 ]
 
 
@@ -100,14 +101,14 @@ def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVa
 
 
 def files_and_manifest(
-    name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True
+    name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True, jit: Any = None
 ) -> tuple[ModuleFiles, Manifest]:
     """Return the files of the module `name` and its checked manifest, or that of the variant with these macros.
 
     With `needs_gpu=False`, for readers of the manifest only, they may be for other GPUs than this machine's. Raises
     what `find_files` raises, and ImageError.
     """
-    files = find_files(name, device, variant, needs_gpu)
+    files = find_files(name, device, variant, needs_gpu, jit)
     manifest = files.manifest_of_variant(name.rpartition(".")[2] + MANIFEST_SUFFIX, variant or {})
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
@@ -115,7 +116,7 @@ def files_and_manifest(
 
 
 def find_files(
-    name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True
+    name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True, jit: Any = None
 ) -> ModuleFiles:
     """Return the files of the module `name`; if they are compiled now, those of the variant alone.
 
@@ -134,7 +135,7 @@ def find_files(
     if has("source_hook"):  # a vendored loader compiles nothing
         from .parts.source_hook import compiled_on_load  # only in a source tree
 
-        contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
+        contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu, jit)
     if contents is None:
         if not has("suggestions"):
             looked = f"looked for {manifest} in {', '.join(folders) or package}"
@@ -189,13 +190,19 @@ def lie_in_folders(locations: list[str]) -> bool:
 
 def must_verify() -> bool:
     """Return whether to check the SHA-256 of manifests and images: unless CUDA_WHEEL_VERIFY is "off"."""
-    setting = os.environ.get("CUDA_WHEEL_VERIFY") or "on"
-    if setting not in ("on", "off"):
+    return not switch("CUDA_WHEEL_VERIFY", "off", "on")
+
+
+def switch(variable: str, other: str, safe: str) -> bool:
+    """Return whether an environment variable is `other` and not "on", the default. Else warn, and take `safe`."""
+    setting = os.environ.get(variable) or "on"
+    if setting not in ("on", other):
         import warnings  # only for a wrong setting
 
-        wrong = f'the environment variable CUDA_WHEEL_VERIFY must be "on" or "off", not {setting!r}; "on" is used.'
-        warnings.warn(wrong, RuntimeWarning, stacklevel=2)
-    return setting != "off"
+        wrong = f'the environment variable {variable} must be "on" or "{other}", not {setting!r}; "{safe}" is used.'
+        warnings.warn(wrong, RuntimeWarning, stacklevel=3)
+        setting = safe
+    return setting == other
 
 
 def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:

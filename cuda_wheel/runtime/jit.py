@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, TypeVar
 
 from .driver import check_result, cuda_driver, load_library
 from .errors import DriverError, has, need
+from .files import switch
 
-__all__ = ["Jit", "JitOptions", "compile_now", "load_compiled", "log_text"]
+__all__ = ["Jit", "JitOptions", "compile_now", "forbidden_by", "load_compiled", "log_text"]
 
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ class JitOptions(NamedTuple):
     """Floating-point options of code without a manifest: PTX to load, and linked pieces (inputs) that are not modules.
     Spelled as for NVRTC: --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. PTX obeys
     only --fmad; machine code obeys none. Default: those of the first linked module, else the compilers'."""
+    allow: bool = True
+    """Whether code may be compiled and linked on this machine; see also CUDA_WHEEL_JIT."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
@@ -49,6 +52,13 @@ class JitOptions(NamedTuple):
                 from .parts.floating_point import check_link_options  # for links, load_code
 
                 check_link_options(self.lto, self.linker, self.floating_point)
+
+
+def forbidden_by(options: JitOptions | None) -> str | None:
+    """Return the name of what forbids compiling on this machine, if anything does."""
+    if options is not None and not options.allow:
+        return "JitOptions(allow=False)"
+    return "CUDA_WHEEL_JIT=error" if switch("CUDA_WHEEL_JIT", "error", "error") else None
 
 
 class Jit:

@@ -28,7 +28,7 @@ def load(
 
     The GPU is number `device`, else the current context's, else number 0. Each image of a module is loaded once per
     process; no context is made, entered or left. `jit` has the options for compiling PTX on this machine, which happens
-    if no machine code suits the GPU.
+    if no machine code suits the GPU, and neither `jit` nor CUDA_WHEEL_JIT=error forbids it.
 
     `link` lists the pieces to link the module's relocatable images with: CUDA C++ or PTX text; PTX, LTO-IR, a cubin, a
     fatbin, an object or an archive as bytes; the path of a file with one of these; another module's dotted name; a
@@ -48,13 +48,13 @@ def load(
 
         return load_linked(name, link, device, _options(jit), variant)
     try:
-        files, manifest = files_and_manifest(name, device, variant)
+        files, manifest = files_and_manifest(name, device, variant, jit=jit)
     except UnknownVariantError as unknown:
         if not has("specialize"):
             raise
         from .parts.specialize import specialized_variant  # rare
 
-        files, manifest = specialized_variant(name, variant, device, unknown)
+        files, manifest = specialized_variant(name, variant, device, unknown, jit)
     try:
         return load_found(files, manifest, device, jit)
     except DriverError as error:
@@ -71,38 +71,40 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
     if manifest.specialize is not None and module.specialize is None and has("specialize"):
         from .parts.specialize import instances_of_wheel  # rare
 
-        module.specialize = instances_of_wheel(load_found, device)
+        module.specialize = instances_of_wheel(load_found, device, jit)
     return module
 
 
-def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
+def _chosen(manifest: Manifest, capability: Version, driver: Version, jit: Any) -> Resolution:
     """Return the best image for a GPU and driver, or why there is none."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
-    resolution = resolve(manifest._replace(images=near), capability, driver_version)
+    resolution = resolve(manifest._replace(images=near), capability, driver)
     if resolution.how != "native" or resolution.doubt or manifest.compression != "none":
-        resolution = resolve(manifest, capability, driver_version)
+        from .jit import forbidden_by  # not for most modules
+
+        resolution = resolve(manifest, capability, driver, forbidden=forbidden_by(jit))
     if (resolution.image is None or resolution.doubt) and has("nvjitlink"):
         from .parts.nvjitlink import nvjitlink_version  # rare
 
-        resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
+        resolution = resolve(manifest, capability, driver, nvjitlink_version(), resolution.forbidden)
     return resolution
 
 
 def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
-    capability, driver_version = device_and_driver(device)
-    resolution = _chosen(manifest, capability, driver_version)
+    capability, driver = device_and_driver(device)
+    resolution = _chosen(manifest, capability, driver, jit)
     if files.split and resolution.how != "native":
         need("companions")
         from .parts.companions import best_of  # rare
 
-        files, manifest, resolution = best_of(files, manifest, resolution, capability, driver_version)
+        files, manifest, resolution = best_of(files, manifest, resolution, capability, driver)
     image, how = resolution.image, resolution.how
     if image is None or how is None:
         from .explanations import no_image_message  # only for an error
 
-        raise NoImageError(no_image_message(manifest, resolution, capability, driver_version))
-    options = None if how == "native" else _options(jit)
+        raise NoImageError(no_image_message(manifest, resolution, capability, driver))
+    options = None if how == "native" and manifest.specialize is None else _options(jit)
     key: tuple[Any, ...] = (manifest.name, files.digest, image.target)
     if options is not None:
         options.check()
@@ -110,15 +112,13 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
 
     def load_image() -> Module:
         code = read_image(files, manifest, image)
-        if options is None:
+        if options is None or how == "native":
             return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
         if how == "jit":
             return load_ptx(manifest, image, code, options)
-        from .parts.nvjitlink import compile_by_nvjitlink  # rare
+        from .parts.nvjitlink import load_by_nvjitlink  # rare
 
-        cubin, compiled = compile_by_nvjitlink(manifest, image, code, options, capability, driver_version)
-        handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")
-        return Module(manifest, image, how, handle, compiled)
+        return load_by_nvjitlink(manifest, image, code, options, capability, driver)
 
     if resolution.doubt is None:
         return once(key, load_image)
@@ -127,7 +127,7 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
     from .parts.trial import load_on_trial  # rare
 
     key = (*key, capability)  # what one GPU refuses, another may accept
-    return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))
+    return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver, device))
 
 
 def load_ptx(manifest: Manifest, image: Image, code: bytes, options: "JitOptions") -> Module:

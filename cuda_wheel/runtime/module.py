@@ -458,10 +458,6 @@ class Registry:
         with self._lock:
             self._modules = {key: module for key, module in self._modules.items() if not is_unwanted(module)}
 
-    def __len__(self) -> int:
-        """Return how many modules are loaded or being loaded."""
-        return len(self._modules) + len(self._being_loaded)
-
 
 _loaded = Registry()
 once = _loaded.once

@@ -44,13 +44,14 @@ class Rejection(NamedTuple):
 class Resolution(NamedTuple):
     """The chosen image and how to load it, both None if no image fits, and the images that were not chosen.
 
-    `doubt` says why it is not known whether the image loads; None if it is known.
+    `doubt` says why it is not known whether the image loads; None if it is known. `forbidden` is that of `resolve`.
     """
 
     image: Image | None
     how: How | None
     rejected: tuple[Rejection, ...]
     doubt: str | None = None
+    forbidden: str | None = None
 
 
 def unsupported(target: Target, capability: Version) -> str | None:
@@ -84,17 +85,27 @@ def _crosses_tegra(target: Target, capability: Version) -> bool:
     return capability != target.capability and bool(TEGRA & {capability, target.capability})
 
 
-def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None) -> Resolution:
+def resolve(
+    manifest: Manifest,
+    capability: Version,
+    driver: Version,
+    nvjitlink: Version | None = None,
+    forbidden: str | None = None,
+) -> Resolution:
     """Choose the image for a GPU of compute capability `capability` and a driver for CUDA `driver`.
 
     `nvjitlink` is the version of an installed nvJitLink, which compiles PTX that is too new for the driver; None
     without one. Best first: the most specific cubin of the nearest compute capability, then the highest PTX that the
-    driver reads, then the highest PTX that nvJitLink reads, then what is not known to run.
+    driver reads, then the highest PTX that nvJitLink reads, then what is not known to run. `forbidden` is the name of
+    what forbids compiling: nothing that may be compiled is chosen then.
     """
     candidates: list[tuple[tuple[bool, int, Version, int], Image, How, str]] = []
     rejected = []
     for image in manifest.images:
         how, reason = _way_to_load(manifest, image, capability, driver, nvjitlink)
+        if forbidden and how and _may_compile(manifest, image, how, capability):
+            what = "PTX may be compiled instead" if how == "native" else "must be compiled"
+            how, reason = None, f"{what}, which {forbidden} forbids"
         if how is None:
             rejected.append(Rejection(image, reason))
         else:
@@ -106,12 +117,21 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
             )
             candidates.append((rank, image, how, reason))
     if not candidates:
-        return Resolution(None, None, tuple(rejected))
+        return Resolution(None, None, tuple(rejected), forbidden=forbidden)
     _, best, how, reason = max(candidates, key=lambda candidate: candidate[0])
     reason = reason or _other_choice(best, rejected, capability)
     worse = f"{best} suits better"
     rejected += [Rejection(image, text or worse) for _, image, _, text in candidates if image is not best]
-    return Resolution(best, how, tuple(rejected), reason or None)
+    return Resolution(best, how, tuple(rejected), reason or None, forbidden)
+
+
+def _may_compile(manifest: Manifest, image: Image, how: How, capability: Version) -> bool:
+    # The driver may prefer PTX to machine code for an older GPU. Source: CUDA Driver API, CUjit_fallback.
+    return how != "native" or (
+        image.offset is None
+        and image.target.capability != capability
+        and any(each.kind == "ptx" and unsupported(each.target, capability) is None for each in manifest.images)
+    )
 
 
 def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:

@@ -12,12 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cuda_wheel.builder.compile_on_load.requests import compile_on_load, compile_text, specialize
     from cuda_wheel.builder.errors import ToolchainError
-    from cuda_wheel.builder.sources.source_tree import kernels_beside, module_that_may_make
+    from cuda_wheel.builder.sources.source_tree import find_source, kernels_beside, module_that_may_make
 __all__ = [
     "VERSION",
     "ToolchainError",
     "compile_on_load",
     "compile_text",
+    "find_source",
     "kernels_beside",
     "module_that_may_make",
     "specialize",
@@ -45,7 +46,7 @@ def __getattr__(name: str) -> Any:
         from cuda_wheel.builder.errors import ToolchainError
 
         return ToolchainError
-    if name in ("kernels_beside", "module_that_may_make"):
+    if name in ("find_source", "kernels_beside", "module_that_may_make"):
         from cuda_wheel.builder.sources import source_tree
 
         return getattr(source_tree, name)

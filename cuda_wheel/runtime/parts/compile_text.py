@@ -12,6 +12,7 @@ from ..jit import JitOptions
 from ..loading import load_found
 from ..manifest import MANIFEST_SUFFIX, MacroValue
 from ..module import Module
+from .permission import check_permission
 from .source_hook import source_hook
 from .specialize import NOT_IN_APPLICATIONS, Specializer, toolchain_to_install
 
@@ -44,9 +45,12 @@ def compile(
     compiler is older than the GPU.
 
     Needs a toolchain: `pip install "cuda-wheel[cu12]"`, or cu13. Raises CudaWheelError if there is none, in a frozen
-    application, or if the text does not compile (the message has the compiler's log), and as `load` does.
+    application, or if the text does not compile (the message has the compiler's log); NoImageError if `jit` or
+    CUDA_WHEEL_JIT=error forbids to compile; and as `load` does.
     """
     _check(source, name, instantiate=instantiate, include_dirs=include_dirs, options=options)
+    help = "Put the text into a .cu file of a project, and compile it when the project's wheel is built."
+    check_permission(jit, f"{name}.cu must be compiled", help, device)
     hook = source_hook()
     if hook is None:  # a vendored loader lacks this part
         raise CudaWheelError(f"{name} cannot be compiled: {NOT_IN_APPLICATIONS}")

@@ -1,22 +1,24 @@
-"""Compile PTX that is too new for the driver with nvJitLink, and keep the result in the user's cache."""
+"""Compile PTX that is too new for the driver with nvJitLink, keep the result in the user's cache, and load it."""
 
 import time
 from collections.abc import Sequence
 
+from ..driver import load_library
 from ..errors import ImageError
 from ..jit import Jit, JitOptions
 from ..manifest import FORMAT, Image, Manifest, Version, sha256_of
+from ..module import Module
 from . import nvjitlink_rules as nvjitlink_rules  # `rules` imports it where this part is
 from .cuda_libraries import link_code, nvjitlink_build, nvjitlink_version
 from .user_cache import Cache
 
-__all__ = ["code_and_log", "compile_by_nvjitlink", "nvjitlink_options", "nvjitlink_version"]
+__all__ = ["code_and_log", "load_by_nvjitlink", "nvjitlink_options", "nvjitlink_version"]
 
 
-def compile_by_nvjitlink(
+def load_by_nvjitlink(
     manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
-) -> tuple[bytes, Jit]:
-    """Return the machine code that nvJitLink compiles from PTX that the driver cannot read, and how it was compiled."""
+) -> Module:
+    """Return the module that nvJitLink compiles from PTX that the driver cannot read, loaded."""
     arguments = nvjitlink_options(options)
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
     cache, build = Cache(), nvjitlink_build()
@@ -31,7 +33,9 @@ def compile_by_nvjitlink(
         if build is not None:
             cache.put(key, result[1].encode() + b"\0" + result[0])
     cubin, log = result
-    return cubin, Jit(options, time.perf_counter() - started, log)
+    jit = Jit(options, time.perf_counter() - started, log)
+    handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")
+    return Module(manifest, image, "link", handle, jit)
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:

@@ -12,7 +12,9 @@ from typing import Any
 
 from ..driver import device_and_driver
 from ..errors import CudaWheelError, DriverError, is_frozen
+from ..jit import JitOptions, forbidden_by
 from ..manifest import MANIFEST_SUFFIX, Version
+from .permission import check_permission
 
 __all__ = ["compiled_on_load", "source_hook"]
 
@@ -24,8 +26,8 @@ def source_hook() -> Any:
 
     It has `VERSION`, `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
     `specialize(sources, variant, instance, capability)`, `compile_text(name, text, table, include_dirs, capability)`,
-    `kernels_beside(package, folders)` and `module_that_may_make(kernel, package, folders)`. Raises CudaWheelError if it
-    cannot be imported or belongs to another version.
+    `find_source(name, folders)`, `kernels_beside(package, folders)` and `module_that_may_make(kernel, package,
+    folders)`. Raises CudaWheelError if it cannot be imported or belongs to another version.
     """
     parent = sys.modules.get(__package__.removesuffix(".runtime.parts"))
     name: str | None = getattr(parent, "SOURCE_HOOK", None)
@@ -48,10 +50,16 @@ def source_hook() -> Any:
 
 
 def compiled_on_load(
-    name: str, folders: list[str], device: int | None, variant: Mapping[str, Any], needs_gpu: bool = True
+    name: str,
+    folders: list[str],
+    device: int | None,
+    variant: Mapping[str, Any],
+    needs_gpu: bool = True,
+    jit: JitOptions | None = None,
 ) -> dict[str, bytes] | None:
     """Return file name -> content of a module's manifest and fatbin, compiled for GPU `device`; None if its package, in
-    `folders`, is not in a source tree. If there is no GPU, raise DriverError, or unless `needs_gpu` choose a target."""
+    `folders`, is not in a source tree. If there is no GPU, raise DriverError, or unless `needs_gpu` choose a target.
+    Raise NoImageError if it is forbidden to compile: a source tree makes no exception."""
 
     def ask() -> Version | None:
         try:
@@ -62,6 +70,10 @@ def compiled_on_load(
             return None
 
     hook = source_hook()
+    if hook is not None and forbidden_by(jit) and (found := hook.find_source(name, folders)) is not None:
+        root, _, module = found
+        what = f"{name} lies in a source tree ({root}) and has no images: {module.sources[0].path} must be compiled"
+        check_permission(jit, what, "Install a wheel of the project, which has machine code for this GPU.", device)
     compiled = hook and hook.compile_on_load(name, folders, ask, variant)
     if compiled is None:
         return None

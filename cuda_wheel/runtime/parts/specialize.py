@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..driver import device_and_driver, is_forked
 from ..errors import CudaWheelError, ImageError, UnknownKernelError, UnknownVariantError
 from ..files import ModuleFiles, find_files, must_verify, package_folders
+from ..jit import JitOptions
 from ..manifest import MANIFEST_SUFFIX, Carried, Manifest, sha256_of
 from ..module import Module
+from .permission import check_permission
 from .source_hook import source_hook
 
 if TYPE_CHECKING:
@@ -20,20 +22,20 @@ __all__ = ["NOT_IN_APPLICATIONS", "Specializer", "instances_of_wheel", "speciali
 
 
 def specialized_variant(
-    name: str, macros: Mapping[str, Any], device: int | None, unknown: UnknownVariantError
+    name: str, macros: Mapping[str, Any], device: int | None, unknown: UnknownVariantError, jit: JitOptions | None
 ) -> tuple[ModuleFiles, Manifest]:
     """Return the files and the manifest of a variant that an installed module lacks, compiled now.
 
-    Raises `unknown`, the error that the module has no such variant, if it cannot be compiled: the module does not allow
-    it, or has no variant with macros of these names, or there is no toolchain.
+    Raises `unknown`, the error that the module has no such variant, if it cannot be compiled: the module or `jit` does
+    not allow it, or the module has no variant with macros of these names, or there is no toolchain.
     """
-    files = find_files(name, device, macros)
+    files = find_files(name, device, macros, jit=jit)
     found = files.manifest_file(name.rpartition(".")[2] + MANIFEST_SUFFIX, must_verify())
     carried = found.head["specialize"] and Carried(**found.head["specialize"])
     # The names of the macros must be those of a variant: another name is a mistake.
     if carried is None or not any(dict(each).keys() == macros.keys() for each in found.variants if each):
         raise unknown
-    made, manifest = _compiled(name, files, carried, macros, None, device, unknown)
+    made, manifest = _compiled(name, files, carried, macros, None, device, unknown, jit)
     return made, manifest._replace(specialize=carried)  # instances of it may be compiled too
 
 
@@ -60,17 +62,18 @@ class Specializer:
         return found
 
 
-def instances_of_wheel(load_found: "Callable[..., Module]", device: int | None) -> Specializer:
+def instances_of_wheel(load_found: "Callable[..., Module]", device: int | None, jit: JitOptions | None) -> Specializer:
     """Return the `Specializer` of a module with `specialize = true`.
 
-    `load_found` loads a module with its files and manifest; `device` is the number of the GPU, as for `load`.
+    `load_found` loads a module with its files and manifest; `device` is the number of the GPU, and `jit` the options,
+    as for `load`.
     """
 
     def compiled(module: "Module", name: str, unknown: UnknownKernelError) -> "Module":
         carried = module.manifest.specialize
         assert carried is not None
-        files, manifest = _compiled(module.name, None, carried, module.variant, name, device, unknown)
-        return load_found(files, manifest, device, None)
+        files, manifest = _compiled(module.name, None, carried, module.variant, name, device, unknown, jit)
+        return load_found(files, manifest, device, jit)
 
     return Specializer(compiled)
 
@@ -95,7 +98,11 @@ def _compiled(
     instance: str | None,
     device: int | None,
     unknown: ImageError,
+    jit: JitOptions | None,
 ) -> tuple[ModuleFiles, Manifest]:
+    what = f"{unknown}\nIts module has specialize = true, but it must be compiled"
+    help = "The wheel's authors can add it to variants or instantiate of the module."
+    check_permission(jit, what, help, device, type(unknown))
     hook = source_hook()
     package, _, stem = name.rpartition(".")
     if hook is None:  # a vendored loader lacks this part

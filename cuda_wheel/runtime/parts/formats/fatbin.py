@@ -1,8 +1,10 @@
 """Recognise a fatbin, check that it is complete, find its compression, and make a fatbin that contains text."""
 
+from collections.abc import Iterator
+
 from ...manifest import Compression
 
-__all__ = ["FATBIN_MAGIC", "compression_of", "fatbin_of_text", "whole_fatbin"]
+__all__ = ["FATBIN_MAGIC", "compression_of", "fatbin_of_text", "only_machine_code", "whole_fatbin"]
 
 
 FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
@@ -27,23 +29,44 @@ def compression_of(content: bytes) -> Compression:
 
     Raises ValueError for a fatbin that is cut short or has an entry of unknown form.
     """
+    flags = 0
+    for _, found in _entries(content):
+        flags |= found
+    return "zstd" if flags & _ZSTD else "lz4" if flags & _LZ4 else "none"
+
+
+def only_machine_code(content: bytes) -> bool:
+    """Return whether a fatbin certainly contains nothing that a driver could compile: cubins, and texts for no driver.
+
+    False for a fatbin that is cut short or has an entry of unknown form.
+    """
+    try:
+        return all(kind in (_CUBIN_KIND, _TEXT_KIND) for kind, _ in _entries(content))
+    except ValueError:
+        return False
+
+
+def _entries(content: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the kind of each entry of a fatbin, and its flags for compression. Raises ValueError."""
     if not content.startswith(FATBIN_MAGIC) or not whole_fatbin(content):
         raise ValueError("it is not a complete fatbin")
 
     def number(at: int, size: int) -> int:
         return int.from_bytes(content[at : at + size], "little")
 
-    place, flags = number(6, 2), 0
+    place = number(6, 2)
     end = place + number(8, 8)
     while place < end:
         header, payload, compressed = number(place + 4, 4), number(place + 8, 8), number(place + 16, 4)
         found = number(place + 40, 8) & (_LZ4 | _ZSTD)
         if header < _SMALLEST_HEADER or place + header + payload > end or bool(compressed) != bool(found):
             raise ValueError(f"the entry at byte {place} has an unknown form")
-        flags |= found
+        yield number(place, 2), found
         place += header + payload
-    return "zstd" if flags & _ZSTD else "lz4" if flags & _LZ4 else "none"
 
+
+_CUBIN_KIND = 2
+"""Kind of a fatbin entry with machine code. nvFatbin 12.9 and 13.5 write it for cubins, 1 for PTX and 8 for LTO-IR."""
 
 _TEXT_KIND = 0x1000
 """Kind of a fatbin entry with text instead of code: a number in its header. NVIDIA's tools do not use this number:

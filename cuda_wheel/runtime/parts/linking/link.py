@@ -22,6 +22,7 @@ from ..cuda_libraries import nvjitlink_version
 from ..floating_point import FloatingPoint, floating_point
 from ..formats import ptx as ptx_format
 from ..formats.cubin import Cubin, demangled, read_cubin
+from ..permission import check_permission
 from .cuda_compiler import nvrtc_version
 from .inputs import InputKind, LinkInput, link_input_of
 from .prepared_link import Linked, PreparedLink
@@ -149,11 +150,12 @@ def link(
     "90a", which needs nvJitLink and no GPU. With `ptx`, the result also has the PTX of the linked program, which only a
     link of LTO-IR alone makes. Results are kept in the user's cache.
 
-    Raises LinkError if the pieces do not link, ImageError if a value cannot be a piece, and DriverError if a driver is
-    needed and there is none.
+    Raises LinkError if the pieces do not link, or if `jit` or CUDA_WHEEL_JIT=error forbids to link; ImageError if a
+    value cannot be a piece; and DriverError if a driver is needed and there is none.
     """
     jit.check()
     found = _pieces(pieces)
+    _check_permission(found, device, jit)
     suffix = ""
     if arch is None:
         capability, driver = device_and_driver(device)
@@ -178,6 +180,7 @@ def load_linked(
     """Return the module `name`, or one of its variants, linked with these pieces and loaded; see `load`."""
     jit.check()
     found = [LinkInput("module", name, b"", variant=tuple(sorted(variant.items()))), *_pieces(pieces)]
+    _check_permission(found, device, jit)
     capability, driver = device_and_driver(device)
     parts = read_pieces(found, capability, _newest_reader(driver), device, jit.floating_point)
     prepared = _prepare(parts.units, capability, "", driver, device, jit)
@@ -206,6 +209,12 @@ def _pieces(values: Any) -> list[LinkInput]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ImageError(f"pieces to link must be a list, not {type(values).__name__}: [...]")
     return [link_input_of(value) for value in values]
+
+
+def _check_permission(pieces: Sequence[LinkInput], device: int | None, options: JitOptions) -> None:
+    what = f"{', '.join(piece.name for piece in pieces)} must be linked"
+    help = "Link the sources when a wheel is built: sources = [...] of the module's table in pyproject.toml."
+    check_permission(options, what, help, device, LinkError)
 
 
 def _newest_reader(driver: Version | None) -> Version | None:

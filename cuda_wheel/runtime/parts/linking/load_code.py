@@ -13,7 +13,8 @@ from ...rules import How, doubt, unsupported
 from ..floating_point import floating_point
 from ..formats import ptx
 from ..formats.cubin import check_cubin, demangled
-from ..formats.fatbin import whole_fatbin
+from ..formats.fatbin import only_machine_code, whole_fatbin
+from ..permission import check_permission
 from ..trial import try_to_load
 from .inputs import KIND_LABELS, LinkInput, link_input_of
 
@@ -42,8 +43,9 @@ def load_code(
     The driver lists the kernels of a fatbin; it must be for CUDA 12.4 or later, and needs a context. If none is
     current, GPU 0's primary context becomes current.
 
-    Raises ImageError for another kind of code, and for code that is damaged or for another GPU; DriverError if the
-    driver is too old for the fatbin or cannot compile the PTX: the message then has the compiler's log.
+    Raises ImageError for another kind of code, and for code that is damaged or for another GPU; NoImageError for PTX,
+    and for a fatbin that contains any, if `jit` or CUDA_WHEEL_JIT=error forbids to compile; DriverError if the driver
+    is too old for the fatbin or cannot compile the PTX: the message then has the compiler's log.
     """
     jit.check()
     piece = link_input_of(code)
@@ -58,6 +60,10 @@ def load_code(
             "with: leave JitOptions.floating_point out"
         )
     capability, driver = device_and_driver(device)
+    if piece.kind == "ptx" or (piece.kind == "fatbin" and not only_machine_code(piece.content)):
+        may = "must" if piece.kind == "ptx" else "contains more than machine code, which may"
+        help = f"Load machine code for sm_{capability[0]}{capability[1]}: a cubin, or a fatbin of cubins alone."
+        check_permission(jit, f"{piece.name} {may} be compiled", help, device)
     digest = sha256_of(piece.content)
     if piece.kind == "ptx":
         return once(("code", piece.name, digest, jit), lambda: _of_ptx(piece, digest, capability, driver, jit))
