@@ -51,6 +51,30 @@ def test_the_message_distinguishes_an_old_driver_from_a_missing_target() -> None
     assert message.endswith("or use the newest nvJitLink for it: pip install cuda-wheel[cu12].")
 
 
+@pytest.mark.parametrize(
+    ("images", "help"),
+    [
+        ((image("sm_90"), image("compute_80")), 'The wheel\'s authors can add "86-real" to architectures.'),
+        ((image("sm_80", nvrtc="13.0.88"), image("compute_80")), "Update the NVIDIA driver."),
+    ],
+)
+def test_where_compiling_is_forbidden_only_machine_code_is_proposed(images: tuple[Image, ...], help: str) -> None:
+    made = manifest(*images)
+    message = no_image_message(made, resolve(made, (8, 6), (12, 4), None, "MINE"), (8, 6), (12, 4))
+    assert "  ptx compute_80 (PTX 8.0): must be compiled, which MINE forbids\n" in message
+    assert message.splitlines()[-1] == help
+
+
+def test_where_compiling_is_forbidden_machine_code_for_the_gpu_itself_helps_a_compressed_fatbin() -> None:
+    made = compressed(image("sm_80"), image("compute_80"))
+    message = no_image_message(made, resolve(made, (8, 6), (12, 4), None, "MINE"), (8, 6), (12, 4))
+    assert message.splitlines()[1:] == [
+        "  cubin sm_80: PTX may be compiled instead, which MINE forbids",
+        "  ptx compute_80 (PTX 8.0): must be compiled, which MINE forbids",
+        'The wheel\'s authors can add "86-real" to architectures.',
+    ]
+
+
 SAXPY = "saxpy_demo.kernels.saxpy"
 
 

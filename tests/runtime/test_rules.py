@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
-from cuda_wheel.runtime.rules import Resolution, resolve
+from cuda_wheel.runtime.rules import Resolution, resolve, unsupported
 from tests.support.manifests import image, images, manifest, one_image
 
 pytestmark = pytest.mark.one_toolchain
@@ -170,6 +170,59 @@ def test_what_is_not_known_to_run_says_so_and_comes_last() -> None:
     assert resolve(made, (8, 7), (12, 9)).how == "jit"
 
 
+# --- nothing may be compiled ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("targets", "device", "expected", "reasons"),
+    [
+        ("compute_80 sm_80", "8.6", "sm_80", ["must be compiled, which MINE forbids"]),
+        ("compute_80", "9.0", None, ["must be compiled, which MINE forbids"]),
+        ("compute_100", "9.0", None, ["needs compute capability 10.0 or later"]),
+        ("compute_80 sm_80", "8.7", "sm_80", ["must be compiled, which MINE forbids"]),
+    ],
+)
+def test_ptx_is_not_chosen_where_compiling_is_forbidden(targets, device, expected, reasons) -> None:
+    made = manifest(*map(image, targets.split()))
+    found = resolve(made, parse_version(device), (12, 9), None, "MINE")
+    assert (found.image and str(found.image.target), found.how) == (expected, expected and "native")
+    assert [reason for _, reason in found.rejected] == reasons
+    assert found.forbidden == "MINE" and resolve(made, parse_version(device), (12, 9)).forbidden is None
+    assert (found.doubt is not None) == (device == "8.7")
+
+
+def test_nvjitlink_compiles_nothing_where_that_is_forbidden() -> None:
+    made = manifest(image("compute_80", "8.8"))
+    assert resolve(made, (8, 6), (12, 2), (12, 9)).how == "link"
+    found = resolve(made, (8, 6), (12, 2), (12, 9), "MINE")
+    assert (found.image, found.rejected[0].reason) == (None, "must be compiled, which MINE forbids")
+
+
+@pytest.mark.parametrize(
+    ("targets", "device", "expected"),
+    [
+        ("sm_80 compute_80", "8.0", "sm_80"),
+        ("sm_80 sm_86 compute_75", "8.6", "sm_86"),
+        ("sm_90a compute_80", "9.0", "sm_90a"),
+        ("sm_80 compute_80", "8.6", None),
+        ("sm_80 compute_75", "8.9", None),
+        ("sm_80 compute_90", "8.6", "sm_80"),  # PTX for later GPUs only
+        ("sm_80 sm_90", "8.6", "sm_80"),
+        ("sm_100f compute_80", "10.3", None),
+    ],
+)
+def test_from_a_compressed_fatbin_the_driver_may_compile_ptx_unless_machine_code_is_for_the_gpu_itself(
+    targets, device, expected
+) -> None:
+    images = list(map(image, targets.split()))
+    found = resolve(compressed(*images), parse_version(device), (13, 0), None, "MINE")
+    assert (found.image and str(found.image.target)) == expected
+    plain = resolve(manifest(*images), parse_version(device), (13, 0), None, "MINE")
+    assert plain.how == "native"  # the loader chooses
+    if expected is None:
+        assert found.rejected[0].reason == "PTX may be compiled instead, which MINE forbids"
+
+
 # --- laws -----------------------------------------------------------------------------------------
 
 devices = st.sampled_from([(7, 0), (7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 1)])
@@ -194,6 +247,22 @@ def test_a_newer_driver_never_loses_a_device(held, device, one, other, compressi
     made = manifest(*held) if compression == "none" else compressed(*held, compression=compression)
     older, newer = sorted([one, other])
     assert worth(resolve(made, device, newer)) >= worth(resolve(made, device, older))
+
+
+@given(images, devices, drivers, st.sampled_from([None, (12, 9), (13, 5)]), st.sampled_from(["none", "lz4", "zstd"]))
+def test_where_compiling_is_forbidden_machine_code_is_chosen_or_nothing(
+    held, device, driver, nvjitlink, compression
+) -> None:
+    made = manifest(*held) if compression == "none" else compressed(*held, compression=compression)
+    allowed, found = (resolve(made, device, driver, nvjitlink, forbidden) for forbidden in (None, "MINE"))
+    assert found.how in (None, "native")
+    assert worth(found) <= worth(allowed)
+    if compression == "none" and allowed.how == "native":
+        assert found.image is allowed.image
+    if found.how == "native" and compression != "none":
+        assert found.image.target.capability == device or not [
+            each for each in held if each.kind == "ptx" and unsupported(each.target, device) is None
+        ]
 
 
 @given(images, devices, drivers)

@@ -56,6 +56,29 @@ def test_ptx_that_the_driver_cannot_read_is_compiled_once(built, use: Use, old: 
         loading.load("demo.fill")
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_where_compiling_is_forbidden_nvjitlink_is_not_called_and_the_cache_does_not_count(
+    is_kept: bool, built, use: Use, old: int, monkeypatch
+) -> None:
+    built(NEWEST)
+    use((8, 6), version=old)
+    if is_kept:
+        assert loading.load("demo.fill").how == "link"
+    driver = use((8, 6), version=old)  # as in another process
+
+    def forbid(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(nvjitlink, "link_code", forbid)
+    monkeypatch.setattr(Cache, "read", forbid)
+    with pytest.raises(package.NoImageError, match=r"must be compiled, which JitOptions\(allow=False\) forbids"):
+        loading.load("demo.fill", jit=JitOptions(allow=False))
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    with pytest.raises(package.NoImageError, match="must be compiled, which CUDA_WHEEL_JIT=error forbids"):
+        loading.load("demo.fill")
+    assert driver.loaded == []
+
+
 def test_the_exact_build_of_nvjitlink_is_in_the_cache_key(built, use: Use, old: int, monkeypatch) -> None:
     """Two patches of one CUDA release compile differently. Of an unknown one nothing is kept."""
     built(NEWEST)

@@ -26,7 +26,7 @@ from cuda_wheel.runtime.parts.linking.link import distinct_names
 from cuda_wheel.runtime.parts.linking.linkers import RefusedError
 from cuda_wheel.runtime.parts.linking.strategy import LinkUnit
 from cuda_wheel.runtime.parts.user_cache import Cache
-from tests.support.driver import Driver
+from tests.support.driver import Driver, Result
 from tests.support.linkable import APPLY, FORMS, USER, compiled, fatbin, piece
 from tests.support.processes import run
 
@@ -59,6 +59,45 @@ def test_pieces_of_any_kind_link(base: str, user: str, mode: str) -> None:
     assert linked.linker == f"nvJitLink {dotted(nvjitlink_version() or (0, 0))}"
     assert not linked.cached and linked.seconds > 0 and linked.linker_seconds is None
     assert ("Used" in linked.log) == (base != "cubin")
+
+
+@pytest.fixture
+def forbid_linkers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function that makes each call of a compiler, a linker or the cache an error."""
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("a compiler, a linker or the cache was used")
+
+    def forbid() -> None:
+        for name in ("link_by_driver", "link_by_nvjitlink", "link_by_nvjitlink_in_child", "compile_cuda"):
+            monkeypatch.setattr(prepared_link, name, fail)
+        monkeypatch.setattr(Cache, "read", fail)
+
+    return forbid
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize("kinds", ["cuda ltoir", "ptx cubin", "cubin cubin"])
+def test_nothing_is_linked_where_that_is_forbidden_not_even_from_the_cache(
+    kinds: str, is_kept: bool, forbid_linkers: Callable[[], None], use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, user = kinds.split()
+    pieces = [piece(APPLY, base, "lib"), piece(USER, user, "user")]
+    if is_kept:
+        package.link(pieces, arch="90")
+    forbid_linkers()
+    use((8, 6))
+    with pytest.raises(LinkError) as caught:
+        package.link(pieces, arch="90", jit=JitOptions(allow=False))
+    assert str(caught.value) == (
+        f"lib{FORMS[base]}, user{FORMS[user]} must be linked on this machine (compute capability 8.6, driver for CUDA "
+        "13.0), which JitOptions(allow=False) forbids. Link the sources when a wheel is built: sources = [...] of the "
+        "module's table in pyproject.toml."
+    )
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    with pytest.raises(LinkError, match=r"on this machine \(without a GPU\), which CUDA_WHEEL_JIT=error forbids"):
+        use((8, 6), cuInit=Result.CUDA_ERROR_NO_DEVICE)
+        package.link(pieces, arch="90")
 
 
 def test_lto_inlines_what_ptx_calls() -> None:

@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel import DriverError, ImageError
+from cuda_wheel import DriverError, ImageError, JitOptions, NoImageError
+from cuda_wheel.builder.images.bundling import bundle
+from cuda_wheel.builder.images.ptx_text import normalise
 from cuda_wheel.runtime.manifest import Parameter, dotted
 from cuda_wheel.runtime.parts.formats import ptx
 from tests.support.driver import Driver, Result
-from tests.support.linkable import APPLY, USER, compiled, fatbin
+from tests.support.linkable import APPLY, USER, by_nvrtc, compiled, fatbin
 
 Use = Callable[..., Driver]
+
+ALONE = "__global__ void fill(int* x) { *x = 7; }"
+"""A program that needs no link."""
 
 
 def test_loaded_ptx_has_the_parameter_types_of_its_text(use: Use, tmp_path: Path) -> None:
@@ -60,6 +65,61 @@ def test_a_loaded_fatbin_has_the_parameter_sizes_that_the_driver_reports(use: Us
     assert module["apply"].info.parameters == (Parameter("b64", 0, 8), Parameter("b32", 8, 4))
     assert [parameter.type for parameter in module["ns::cast"].info.parameters] == ["b8", "b8", "b16"]
     assert module.how == "native" and module.jit is None
+
+
+@pytest.fixture(params=["CUDA_WHEEL_JIT=error", "JitOptions(allow=False)"])
+def forbidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, JitOptions]:
+    """Forbid to compile in one of two ways, and return the arguments of `load_code` for it."""
+    if request.param.startswith("JitOptions"):
+        return {"jit": JitOptions(allow=False)}
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    return {}
+
+
+def with_ptx(cubin: bytes) -> bytes:
+    """Return a fatbin of a cubin for sm_90, the GPU's own, and of PTX."""
+    ptx_text = normalise(compiled(ALONE, "ptx").decode()).encode()
+    return bundle(("fill", ((("cubin", "90", cubin), "fill"), (("ptx", "80", ptx_text), "fill")), "none")).content
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (lambda cubin: compiled(ALONE, "ptx"), "piece.ptx must"),
+        (with_ptx, "piece.fatbin contains more than machine code, which may"),
+    ],
+)
+def test_ptx_is_not_loaded_where_compiling_is_forbidden(
+    code: Callable[[bytes], bytes], name: str, use: Use, forbidden: dict[str, JitOptions]
+) -> None:
+    cubin = by_nvrtc(ALONE, ["-arch=sm_90"])["cubin"]
+    driver = use((9, 0))
+    with pytest.raises(NoImageError) as caught:
+        package.load_code(code(cubin), **forbidden)
+    assert str(caught.value) == (
+        f"{name} be compiled on this machine (compute capability 9.0, driver for CUDA 13.0), which "
+        f"{'JitOptions(allow=False)' if forbidden else 'CUDA_WHEEL_JIT=error'} forbids. Load machine code for sm_90: a "
+        "cubin, or a fatbin of cubins alone."
+    )
+    assert driver.loaded == []
+
+
+@pytest.mark.parametrize("compress", ["none", "size"])
+def test_machine_code_is_loaded_where_compiling_is_forbidden(
+    compress: str, use: Use, forbidden: dict[str, JitOptions]
+) -> None:
+    driver = use((9, 0))
+    cubin = by_nvrtc(ALONE, ["-arch=sm_90"])["cubin"]
+    packed = bundle(
+        (
+            "fill",
+            ((("cubin", "90", cubin), "fill"), (("cubin", "80", by_nvrtc(ALONE, ["-arch=sm_80"])["cubin"]), "fill")),
+            compress,
+        )
+    ).content
+    for code in (cubin, packed):
+        assert package.load_code(code, **forbidden).how == "native"
+    assert driver.loaded == [cubin, packed]
 
 
 @pytest.mark.parametrize(
