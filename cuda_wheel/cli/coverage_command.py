@@ -15,9 +15,11 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     Requirement,
     absent_kernels,
     cells_text,
+    compiled,
     cover,
     missing,
     not_required,
+    required_keys,
 )
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
@@ -28,6 +30,8 @@ from cuda_wheel.inspect.coverage_report import (
     absent_line,
     absent_to_json,
     cells_to_json,
+    compiled_line,
+    compiled_to_json,
     coverage_to_html,
     coverage_to_json,
     coverage_to_svg,
@@ -37,6 +41,7 @@ from cuda_wheel.inspect.coverage_report import (
     heading,
     parse_requirement,
     several_names,
+    specialize_lines,
 )
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.manifest import Version, dotted
@@ -72,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--require",
         type=argument_type(parse_requirement),
         metavar="WHAT",
-        help='fail if an image is missing: "sm_75..sm_121,!sm_87,driver>=12.2"; with "native", JIT does not count',
+        help='fail if an image is missing: "sm_75..sm_121,!sm_87,driver>=12.2"; with "native", if anything is compiled',
     )
 
 
@@ -89,13 +94,18 @@ def run(options: argparse.Namespace) -> int:
         lists = zip(coverages, missing_cells, strict=True)
         documents = [coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in lists]
         for document in documents:
-            own = (each for each in absent if {each.module, each.module.partition("[")[0]} & set(document["modules"]))
-            document["absent_kernels"] = absent_to_json(own)
+            names = set(document["modules"])
+            own = [each for each in manifests if {each.name, each.full_name} & names]
+            lacking = (each for each in absent if {each.module, each.module.partition("[")[0]} & names)
+            document["absent_kernels"] = absent_to_json(lacking)
+            document["compiled"] = compiled_to_json(compiled(own, required_keys(requirement)))
+            document["specialize"] = any(each.specialize for each in own)
         print_json(documents)
     else:
         print_report([heading(*options.paths), "", *_coverage_report(coverages)])
-        for each in absent:
-            _print_wrapped(absent_line(each))
+        on_load = compiled(manifests, required_keys(requirement))
+        for line in (*map(absent_line, absent), *map(compiled_line, on_load), *specialize_lines(manifests)):
+            _print_wrapped(line)
         _print_gaps(coverages, requirement)
         if options.require and (pairs := not_required(requirement)):
             _print_wrapped(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")

@@ -18,6 +18,8 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     GPU_OF,
     AbsentKernels,
     Cell,
+    Compiled,
+    Compiler,
     Coverage,
     Key,
     Requirement,
@@ -26,7 +28,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     missing,
 )
 from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
-from cuda_wheel.runtime.manifest import Target, Version, dotted, parse_version
+from cuda_wheel.runtime.manifest import Manifest, Target, Version, dotted, parse_version
 from cuda_wheel.runtime.rules import OLDEST_DRIVER
 
 __all__ = [
@@ -34,6 +36,8 @@ __all__ = [
     "absent_line",
     "absent_to_json",
     "cells_to_json",
+    "compiled_line",
+    "compiled_to_json",
     "coverage_to_html",
     "coverage_to_json",
     "coverage_to_svg",
@@ -43,6 +47,7 @@ __all__ = [
     "heading",
     "parse_requirement",
     "several_names",
+    "specialize_lines",
 ]
 
 
@@ -203,7 +208,7 @@ def gap_lines(coverage: Coverage, requirement: Requirement) -> list[str]:
     cells = missing(coverage, requirement)
     if not cells:
         return []
-    what = "no machine code" if requirement.least == "native" else "no image"
+    what = "no machine code that loads without a compiler" if requirement.least == "native" else "no image"
     return [f"{several_names(coverage.names)}: {what} for {cells_text(cells)}", *advice(coverage, requirement)]
 
 
@@ -229,6 +234,39 @@ def absent_line(absent: AbsentKernels) -> str:
     return (
         f"{absent.module} loads without the kernel{'s' * (len(absent.kernels) > 1)} {shown}: {cells_text(absent.keys)}"
     )
+
+
+_COMPILERS: dict[Compiler, str] = {
+    "driver": "the driver compiles",
+    "driver, perhaps": "the fatbin is compressed, and the driver may compile PTX in place of",
+    "nvjitlink": "nvJitLink compiles, if it is installed,",
+    "linker": "load(link=[...]) links",
+}
+"""What compiles on the user's machine -> beginning of the line about it."""
+
+
+def compiled_line(compiled: Compiled) -> str:
+    """Return a line about what is compiled on the user's machine, and where."""
+    names = several_names(compiled.modules)
+    return f"{_COMPILERS[compiled.by]} {compiled.what} of {names}: {cells_text(compiled.keys)}"
+
+
+def compiled_to_json(compiled: Iterable[Compiled]) -> list[dict[str, Any]]:
+    """Return what is compiled on the user's machine, as a JSON array: "modules", "what" (an image, or sources), "by"
+    and "cells"."""
+    return [
+        {"modules": list(each.modules), "what": each.what, "by": each.by, "cells": cells_to_json(each.keys)}
+        for each in compiled
+    ]
+
+
+def specialize_lines(manifests: Iterable[Manifest]) -> list[str]:
+    """Return a line that names the modules with `specialize = true`, in a list; [] without any."""
+    names = list(dict.fromkeys(each.name for each in manifests if each.specialize is not None))
+    if not names:
+        return []
+    what = "variants and template instances that the wheel lacks are compiled where a program asks for one"
+    return [f"{several_names(names)}: {what} (specialize = true)"]
 
 
 def cells_to_json(keys: Iterable[Key]) -> list[dict[str, str]]:

@@ -77,11 +77,45 @@ def test_many_modules_that_are_alike_take_one_line_and_80_columns(
     assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
     result = cuda_wheel("coverage", tmp_path / "out", "--svg", tmp_path / "picture.svg")
     assert result.stdout.startswith(f"out: GPUs and drivers as of {AS_OF}\n")
-    assert result.stdout.count("module_of_a_long_name_0") == 2  # above the table, and in what is missing
+    assert result.stdout.count("module_of_a_long_name_0") == 3  # above the table, in what is compiled and is missing
     assert "module_of_a_long_name_3 and 3 more" in " ".join(result.stdout.split())
     assert "module_of_a_long_name_4" not in result.stdout + (tmp_path / "picture.svg").read_text()
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert len(re.findall(r"^Hopper 9\.0 ", result.stdout, re.MULTILINE)) == 2  # seven groups of drivers
+
+
+def test_what_is_compiled_on_the_users_machine_is_listed_and_can_be_refused(
+    make_project, cuda_wheel: Command, tmp_path: Path
+) -> None:
+    template = "template <typename T> __global__ void one(T* x) { *x = 1; }\ntemplate __global__ void one<int>(int*);\n"
+    table = '[tool.cuda-wheel]\narchitectures = ["90-real", "80-virtual"]\n'
+    table += '[[tool.cuda-wheel.module]]\nname = "demo.late"\nspecialize = true\n'
+    project = make_project(table, **{"demo/fill.cu": KERNEL, "demo/late.cu": template})
+    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
+    required = "sm_80,sm_90,driver==13.0,native"
+    result = cuda_wheel("coverage", tmp_path / "out", "--require", required)
+    shown = " ".join(result.stdout.split())
+    assert result.returncode == 1
+    line = r"the driver compiles ptx compute_80 \(PTX [\d.]+\) of demo\.fill, demo\.late: Ampere \(8\.0\) with drivers for CUDA 13\.0 "
+    assert re.search(line, shown), shown
+    assert (
+        "demo.late: variants and template instances that the wheel lacks are compiled where a program asks for one"
+        in shown
+    )
+    assert "no machine code that loads without a compiler for Ampere (8.0)" in shown
+    (document,) = json.loads(cuda_wheel("coverage", tmp_path / "out", "--require", required, "--json").stdout)
+    (item,) = document["compiled"]
+    assert (item["modules"], item["by"], item["cells"]) == (
+        ["demo.fill", "demo.late"],
+        "driver",
+        [{"gpu": "sm_80", "driver": "13.0"}],
+    )
+    assert item["what"].startswith("ptx compute_80 (PTX ") and document["specialize"] is True
+    required = "sm_90,driver==13.0,native"
+    result = cuda_wheel("coverage", tmp_path / "out", "--require", required)
+    assert result.returncode == 0 and "the driver compiles" not in result.stdout
+    (document,) = json.loads(cuda_wheel("coverage", tmp_path / "out", "--require", required, "--json").stdout)
+    assert (document["compiled"], document["missing"]) == ([], [])
 
 
 def test_coverage_pictures_are_written(shape: str, wheel: Path, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_name_cannot_break_out_of_the_picture() -> None:
 @pytest.mark.parametrize(
     ("requirement", "target", "words"),
     [
-        ("sm_80,native", "compute_80", "no machine code for Ampere (8.0)"),
+        ("sm_80,native", "compute_80", "no machine code that loads without a compiler for Ampere (8.0)"),
         ("sm_80,jit", "compute_80", None),
         ("sm_80,jit", "sm_90", "no image for Ampere (8.0)"),
         ("sm_80,link", "sm_90", "no image for Ampere (8.0)"),

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from cuda_wheel.builder.releases import GPUS, RELEASES, Gpu, first_reading
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted
 from cuda_wheel.runtime.parts.nvjitlink_rules import first_release, knows
-from cuda_wheel.runtime.rules import OLDEST_DRIVER, Resolution, doubt, resolve
+from cuda_wheel.runtime.rules import OLDEST_DRIVER, How, Resolution, doubt, resolve
 
 __all__ = [
     "DRIVERS",
@@ -23,6 +23,8 @@ __all__ = [
     "AbsentKernels",
     "Cell",
     "Cells",
+    "Compiled",
+    "Compiler",
     "Coverage",
     "Key",
     "KnownCells",
@@ -30,6 +32,7 @@ __all__ = [
     "absent_kernels",
     "advice",
     "cells_text",
+    "compiled",
     "cover",
     "deciding",
     "distinct",
@@ -78,18 +81,24 @@ class Coverage(NamedTuple):
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
     """Return the coverage of modules, one record for all modules that load alike on every GPU with every driver."""
     known: KnownCells = {}
-    found: dict[Cells, list[Manifest]] = {}
+    compiling: dict[tuple[Any, ...], tuple[Key, ...]] = {}
+    found: dict[tuple[Any, ...], list[Manifest]] = {}
     for manifest in map(once_linked, manifests):
-        found.setdefault(module_cells(manifest, known), []).append(manifest)
+        images, loads = _deciding_images(manifest), module_cells(manifest, known)
+        if manifest.compression != "none" and images not in compiling:
+            supported = (key for key in KEYS if GPU_OF[key[0]].is_supported_by(key[1]))
+            compiling[images] = tuple(uncovered(manifest, supported, "native"))
+        # From compressed fatbins, the driver may compile one module where another has machine code for the GPU itself.
+        found.setdefault((loads, compiling.get(images)), []).append(manifest)
     # A module is named once, unless its variants have different cells.
     groups = Counter(name for alike in found.values() for name in {manifest.name for manifest in alike})
     return [
         Coverage(
             tuple(dict.fromkeys(each.name if groups[each.name] == 1 else each.full_name for each in alike)),
             alike[0],
-            dict(zip(KEYS, cells, strict=True)),
+            dict(zip(KEYS, module_cells(alike[0], known), strict=True)),
         )
-        for cells, alike in found.items()
+        for alike in found.values()
     ]
 
 
@@ -139,16 +148,71 @@ def once_linked(manifest: Manifest) -> Manifest:
     return manifest._replace(images=tuple(i._replace(source=None) for i in manifest.images if i.kind == "ptx"))
 
 
-def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:
+def _cell(manifest: Manifest, gpu: Gpu, driver: Version, forbidden: str | None = None) -> Cell:
     if not gpu.is_supported_by(driver):
         return "unknown"
-    resolution = _resolution(manifest, gpu, driver)
+    resolution = _resolution(manifest, gpu, driver, forbidden)
     return "unproven" if resolution.doubt else resolution.how or "none"
 
 
-def _resolution(manifest: Manifest, gpu: Gpu, driver: Version) -> Resolution:
+def _resolution(manifest: Manifest, gpu: Gpu, driver: Version, forbidden: str | None = None) -> Resolution:
     newest = max((release for release in DRIVERS if release[0] == driver[0]), default=None)
-    return resolve(manifest, gpu.capability, driver, newest)
+    return resolve(manifest, gpu.capability, driver, newest, forbidden)
+
+
+FORBIDDEN = "CUDA_WHEEL_JIT=error"
+"""What forbids compiling where machine code is required."""
+
+Compiler = Literal["driver", "driver, perhaps", "nvjitlink", "linker"]
+"""What compiles on the user's machine. "driver, perhaps": from a compressed fatbin, the driver may take PTX in place of
+machine code (see `rules.resolve`). "linker": the pieces of a module that can only be linked, see `load(link=...)`."""
+
+
+_COMPILERS: dict[How, Compiler] = {"native": "driver, perhaps", "jit": "driver", "link": "nvjitlink"}
+
+
+class Compiled(NamedTuple):
+    """What is compiled, or may be, where modules are loaded: an image, or the sources of a module that is linked."""
+
+    modules: tuple[str, ...]
+    what: str
+    by: Compiler
+    keys: tuple[Key, ...]
+
+
+def compiled(manifests: Iterable[Manifest], keys: Iterable[Key]) -> list[Compiled]:
+    """Return what is compiled on the user's machine for (GPU, driver) pairs: what CUDA_WHEEL_JIT=error refuses there.
+
+    Modules of which the same is compiled in the same places are one item.
+    """
+    keys = [key for key in keys if GPU_OF[key[0]].is_supported_by(key[1])]
+    known: dict[tuple[Any, ...], dict[tuple[str, Compiler], list[Key]]] = {}
+    found: dict[tuple[str, Compiler, tuple[Key, ...]], list[str]] = {}
+    for manifest in manifests:
+        images = _deciding_images(manifest)
+        if images not in known:
+            known[images] = _compiled_images(manifest, keys)
+        for (what, by), places in known[images].items():
+            found.setdefault((what, by, tuple(places)), []).append(manifest.full_name)
+    return [Compiled(tuple(modules), *item) for item, modules in found.items()]
+
+
+def _compiled_images(manifest: Manifest, keys: Iterable[Key]) -> dict[tuple[str, Compiler], list[Key]]:
+    """Return (what is compiled, by what) -> where, for one module."""
+    linked = once_linked(manifest)
+    found: dict[tuple[str, Compiler], list[Key]] = {}
+    for key in keys:
+        gpu, driver = GPU_OF[key[0]], key[1]
+        image, how, *_ = _resolution(linked, gpu, driver)
+        if image is None or how is None or image is _resolution(linked, gpu, driver, FORBIDDEN).image:
+            continue
+        item: tuple[str, Compiler]
+        if linked is manifest:
+            item = str(image), _COMPILERS[how]
+        else:
+            item = ", ".join(dict.fromkeys(str(each.source) for each in manifest.images)), "linker"
+        found.setdefault(item, []).append(key)
+    return found
 
 
 class AbsentKernels(NamedTuple):
@@ -216,8 +280,12 @@ def _named_keys(requirement: Requirement) -> list[Key]:
 
 
 def uncovered(manifest: Manifest, keys: Iterable[Key], least: Cell) -> list[Key]:
-    """Return those of the (GPU, driver) pairs `keys` on which a module loads worse than `least`."""
-    cells = ((key, _cell(manifest, GPU_OF[key[0]], key[1])) for key in keys)
+    """Return those of the (GPU, driver) pairs `keys` on which a module loads worse than `least`.
+
+    "native" means that nothing is compiled for certain, not even PTX of a compressed fatbin.
+    """
+    forbidden = FORBIDDEN if least == "native" else None
+    cells = ((key, _cell(manifest, GPU_OF[key[0]], key[1], forbidden)) for key in keys)
     return [key for key, cell in cells if LEVELS.index(cell) < LEVELS.index(least)]
 
 

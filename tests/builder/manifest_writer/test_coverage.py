@@ -17,16 +17,21 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     Coverage,
     advice,
     cells_text,
+    compiled,
     cover,
     gaps,
     missing,
     not_required,
+    once_linked,
+    required_keys,
+    uncovered,
 )
-from cuda_wheel.builder.releases import GPUS
+from cuda_wheel.builder.releases import GPUS, RELEASES
 from cuda_wheel.inspect.coverage_report import parse_requirement
-from cuda_wheel.runtime.manifest import parse_version
+from cuda_wheel.runtime.manifest import Manifest, parse_version
 from cuda_wheel.runtime.parts.nvjitlink_rules import knows
-from tests.support.manifests import covered, images, manifest, module
+from cuda_wheel.runtime.rules import resolve
+from tests.support.manifests import covered, image, images, manifest, module
 from tests.support.projects import ROOT
 
 
@@ -111,6 +116,107 @@ def test_what_is_not_known_to_load_is_missing() -> None:
     assert missing(covered("sm_80", "compute_75"), requirement) == []
 
 
+# --- what is compiled on the user's machine -----------------------------------------------------------
+
+HOPPER = parse_requirement("sm_90,driver==12.4")
+
+
+def listed(coverage: Coverage, requirement: str) -> list[tuple[str, str, str]]:
+    found = compiled([coverage.manifest], required_keys(parse_requirement(requirement)))
+    return [(each.what, each.by, cells_text(each.keys)) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("coverage", "requirement", "expected"),
+    [
+        (covered("sm_80", "compute_80"), "sm_86,driver==12.4", []),
+        (
+            covered("sm_80", "compute_80"),
+            "sm_86..sm_90,!sm_89,driver>=12.4,driver<=12.5",
+            [("ptx compute_80 (PTX 7.0)", "driver", "Ampere (8.7), Hopper (9.0) with drivers for CUDA 12.4 to 12.5")],
+        ),
+        (
+            covered("compute_75", "compute_90"),
+            "sm_86..sm_90,!sm_87,driver==12.4",
+            [
+                ("ptx compute_75 (PTX 7.0)", "driver", "Ampere (8.6), Ada (8.9) with drivers for CUDA 12.4"),
+                ("ptx compute_90 (PTX 7.0)", "driver", "Hopper (9.0) with drivers for CUDA 12.4"),
+            ],
+        ),
+        (
+            covered("compute_80", ptx="8.8"),
+            "sm_86,driver>=12.8,driver<=12.9",
+            [
+                ("ptx compute_80 (PTX 8.8)", "nvjitlink", "Ampere (8.6) with drivers for CUDA 12.8"),
+                ("ptx compute_80 (PTX 8.8)", "driver", "Ampere (8.6) with drivers for CUDA 12.9"),
+            ],
+        ),
+        (covered("sm_90"), "sm_86,driver==12.4", []),  # nothing loads, so that nothing is compiled
+        (
+            covered("sm_80", "compute_75", compression="lz4"),
+            "sm_80..sm_86,driver==12.4",
+            [("cubin sm_80", "driver, perhaps", "Ampere (8.6) with drivers for CUDA 12.4")],
+        ),
+        (covered("sm_80", compression="lz4"), "sm_80..sm_86,driver==12.4", []),
+    ],
+)
+def test_what_is_compiled_is_listed(coverage: Coverage, requirement: str, expected: list[tuple[str, ...]]) -> None:
+    assert listed(coverage, requirement) == expected
+
+
+@given(images, st.booleans())
+def test_what_is_listed_is_what_a_load_refuses_where_compiling_is_forbidden(held: Any, is_compressed: bool) -> None:
+    """And `native` requires that nothing is listed."""
+    made = manifest(*held)
+    if is_compressed:
+        made = manifest(*(each._replace(offset=None) for each in held))._replace(compression="lz4")
+    keys = required_keys(parse_requirement(""))
+    places = [key for each in compiled([made], keys) for key in each.keys]
+    lacking = set(uncovered(made, keys, "native"))
+    assert len(places) == len(set(places)) and lacking >= set(places)
+    for gpu, driver in keys:
+        allowed, refused = (resolve(made, gpu, driver, newest(driver), by) for by in (None, "CUDA_WHEEL_JIT=error"))
+        assert ((gpu, driver) in places) == (allowed.image is not refused.image)
+        assert ((gpu, driver) in lacking) == (refused.how is None or refused.doubt is not None)
+
+
+def newest(driver: tuple[int, int]) -> tuple[int, int]:
+    return max(release.cuda for release in RELEASES if release.cuda[0] == driver[0])
+
+
+def test_the_pieces_of_a_module_that_can_only_be_linked_are_listed() -> None:
+    pieces = [image("compute_80", "7.0")._replace(source=source) for source in ("a.cu", "b.cu")]
+    made = manifest(*pieces, pieces[0]._replace(kind="ltoir", ptx_version=None))
+    (found,) = compiled([made], required_keys(HOPPER))
+    assert found == (("pkg.k",), "a.cu, b.cu", "linker", (((9, 0), (12, 4)),))
+    assert uncovered(once_linked(made), found.keys, "native") == list(found.keys)
+
+
+def test_modules_of_which_the_same_is_compiled_are_one_item() -> None:
+    one, two, other = (
+        module("compute_80")._replace(name="a.b"),
+        module("compute_80", "sm_80")._replace(name="a.c"),
+        module("compute_75")._replace(name="a.d"),
+    )
+    found = compiled([one, two, other], required_keys(HOPPER))
+    assert [(each.modules, each.what) for each in found] == [
+        (("a.b", "a.c"), "ptx compute_80 (PTX 7.0)"), (("a.d",), "ptx compute_75 (PTX 7.0)"),
+    ]  # fmt: skip
+
+
+def test_a_module_that_may_be_compiled_is_not_hidden_by_one_that_is_not() -> None:
+    """Both load as machine code, but from a compressed fatbin one of them may be compiled."""
+
+    def packed(name: str, *targets: str) -> Manifest:
+        return covered(*targets, compression="lz4").manifest._replace(name=name)
+
+    coverages = cover([packed("a.b", "sm_80", "sm_86", "compute_90"), packed("a.c", "sm_80", "compute_75")])
+    requirement = parse_requirement("sm_86,driver==12.4,native")
+    assert [(each.names, bool(missing(each, requirement))) for each in coverages] == [
+        (("a.b",), False), (("a.c",), True),
+    ]  # fmt: skip
+
+
 # --- advice -----------------------------------------------------------------------------------------
 
 PTX = "(PTX, which the driver compiles at first use)"
@@ -160,6 +266,11 @@ SPEED = 'compress: "speed" or "none", because drivers before CUDA 12.4 do not re
             covered("sm_80", "compute_75", nvrtc="13.5.37", compression="lz4"),
             "sm_86,driver==12.8",
             ['compress: "none", so that the loader chooses the image and not the driver', f"or {CU12}"],
+        ),
+        (
+            covered("sm_80", "compute_75", compression="lz4"),
+            "sm_86,driver==12.8,native",  # the driver may compile
+            ['architectures: add "86-real"'],
         ),
         (covered("sm_80"), "sm_86,driver>=11.8", ["drivers before CUDA 12.0 load no module at all: require driver>=12.0"]),
     ],
@@ -264,7 +375,7 @@ def test_who_follows_the_advice_covers_what_is_required(
         assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
         result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
         unwrapped = re.sub(r"\n {4,}", " ", result.stdout)
-        gap = re.search("no (?:image|machine code) for", unwrapped)
+        gap = re.search("no (?:image|machine code that loads without a compiler) for", unwrapped)
         lines = unwrapped[gap.end() :].splitlines()[1:] if gap else []
         assert result.returncode == (1 if lines else 0)
         return [line.strip() for line in lines if line.startswith("  ") and "  or toolchain:" not in line]
