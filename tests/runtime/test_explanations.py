@@ -65,6 +65,12 @@ def test_where_compiling_is_forbidden_only_machine_code_is_proposed(images: tupl
     assert message.splitlines()[-1] == help
 
 
+def test_where_compiling_is_forbidden_a_driver_for_newer_ptx_does_not_help() -> None:
+    made = manifest(image("sm_90"), image("compute_80", "8.8"))
+    message = no_image_message(made, resolve(made, (8, 6), (12, 4), None, "MINE"), (8, 6), (12, 4))
+    assert message.endswith('\nThe wheel\'s authors can add "86-real" to architectures.')
+
+
 def test_where_compiling_is_forbidden_machine_code_for_the_gpu_itself_helps_a_compressed_fatbin() -> None:
     made = compressed(image("sm_80"), image("compute_80"))
     message = no_image_message(made, resolve(made, (8, 6), (12, 4), None, "MINE"), (8, 6), (12, 4))

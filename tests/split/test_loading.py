@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import warnings
@@ -83,6 +84,26 @@ def test_a_warning_says_once_what_is_missing(installed, use: Use) -> None:
     (warning,) = caught
     assert warning.category is RuntimeWarning and warning.filename == __file__
     assert 'demo-cuda-sm90 has it, pip install "demo[sm90]==1"' in str(warning.message)
+
+
+@pytest.mark.parametrize("by", ["CUDA_WHEEL_JIT=error", "JitOptions(allow=False)"])
+def test_where_compiling_is_forbidden_the_companion_is_needed(
+    by: str, installed, use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, object] = {"jit": package.JitOptions(allow=by.startswith("CUDA"))}
+    if by.startswith("CUDA"):
+        monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    installed("sm80")
+    driver = use((9, 0), (8, 6), (8, 7))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is compiled, so that there is nothing to warn of
+        with pytest.raises(package.NoImageError, match=f"must be compiled, which {re.escape(by)} forbids") as caught:
+            loaded(device=0, **options)
+        assert str(caught.value).endswith('demo-cuda-sm90, which has machine code: pip install "demo[sm90]==1"')
+        assert driver.loaded == []
+        assert loaded(device=1, **options) == ("sm_80", "native")
+        # A Jetson: with PTX forbidden, what is not known to load is tried.
+        assert loaded(device=2, **options) == ("sm_80", "native")
 
 
 def test_a_driver_that_reads_no_machine_code_needs_no_companion(installed, use: Use, extra: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.runtime.errors import ArgumentError, UnknownKernelError
+from cuda_wheel.runtime.errors import ArgumentError, NoImageError, UnknownKernelError
 from cuda_wheel.torch import module_kernels as kernels_module
+from tests.support.driver import Driver
 from tests.torch.quiet_pytorch import MARKS, Tensor, torch
 from tests.torch.stand_in_kernels import ADD, Loaded, Make, StandIn, add
 
@@ -60,6 +63,20 @@ def test_unknown_template_arguments_match_any(module: Make) -> None:
     assert found.info.name == "search<double, 2>"
     with pytest.raises(UnknownKernelError, match=r"demo.kernels has no kernel search<__half, any>"):
         kernels.check_of(("search", torch.float16, size))
+
+
+def test_a_launch_compiles_nothing_where_that_is_forbidden(
+    unpacked: Callable[[str], Path], use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The module is loaded when a kernel is first launched."""
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    monkeypatch.syspath_prepend(unpacked("saxpy"))
+    driver = use((11, 0))  # the wheel has PTX for it
+    kernels = cuda_wheel.torch.kernels("saxpy_demo.kernels.saxpy")
+    for _ in range(2):
+        with pytest.raises(NoImageError, match=r'which CUDA_WHEEL_JIT=error forbids[\s\S]* can add "110-real"'):
+            kernels["saxpy"].launch(1, 1, 1.0, None, None, 0)
+    assert driver.loaded == []
 
 
 def test_a_module_is_loaded_once_for_each_gpu(module: Make, monkeypatch: pytest.MonkeyPatch) -> None:

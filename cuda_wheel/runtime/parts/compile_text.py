@@ -74,6 +74,7 @@ def compile(
     module = load_found(files, files.manifest_of_variant(name + MANIFEST_SUFFIX, {}), device, jit)
 
     def instance(module: Module, expression: str, unknown: UnknownKernelError) -> Module:
+        check_permission(jit, f"{unknown}\nIt must be compiled", help, device, UnknownKernelError)
         others: Any = {"name": name, "defines": defines, "options": options, "std": std, "device": device, "jit": jit}
         return compile(source, instantiate=[expression], include_dirs=folders, **others)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +11,14 @@ import pytest
 
 from cuda_wheel.builder.compile_on_load import requests as on_load
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.operators.kernels import read_manifest
 from cuda_wheel.runtime import loading
+from cuda_wheel.runtime.errors import ImageError, NoImageError
+from cuda_wheel.runtime.jit import JitOptions
+from cuda_wheel.runtime.parts.attach import attach
 from tests.support.driver import Driver
 from tests.support.editable import HATCHLING, MODES, SOURCE, TABLE, compiled, install_editable
+from tests.support.loaded_modules import forget_package
 from tests.support.processes import run
 
 pytestmark = pytest.mark.one_toolchain
@@ -39,6 +46,39 @@ def test_without_a_source_no_gpu_is_needed(project: Path) -> None:
         raise AssertionError("asked for the GPU")
 
     assert on_load.compile_on_load("demo.kernels.nothing", [str(project / "demo/kernels")], ask) is None
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_source_tree_is_no_exception_where_compiling_is_forbidden(
+    is_kept: bool,
+    project: Path,
+    use: Callable[..., Driver],
+    no_compiler: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if is_kept:
+        compiled(project)
+    no_compiler()
+    monkeypatch.syspath_prepend(project)
+    forget_package("demo")
+    driver = use((8, 6))
+    message = (
+        rf"^demo\.kernels\.k lies in a source tree \({re.escape(str(project))}\) and has no images: "
+        r"demo/kernels/k\.cu must be compiled on this machine \(compute capability 8\.6, driver for CUDA 13\.0\), which "
+    )
+    with pytest.raises(NoImageError, match=message + r"JitOptions\(allow=False\) forbids\. Install a wheel"):
+        loading.load("demo.kernels.k", jit=JitOptions(allow=False))
+    with pytest.raises(ImageError, match=r"has no images: looked for"):
+        loading.load("demo.kernels.absent", jit=JitOptions(allow=False))
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    with pytest.raises(NoImageError, match=message + "CUDA_WHEEL_JIT=error forbids"):
+        loading.load("demo.kernels.k")
+    with pytest.raises(NoImageError, match="CUDA_WHEEL_JIT=error forbids"):
+        read_manifest("demo.kernels.k", {})  # what an operator asks for, also without a GPU
+    importlib.import_module("demo.kernels")
+    assert attach("demo.kernels")[2] == ["k"]  # the names of kernels need no compiler
+    forget_package("demo")
+    assert driver.loaded == []
 
 
 def test_a_regular_install_is_never_compiled(project: Path, tmp_path: Path) -> None:

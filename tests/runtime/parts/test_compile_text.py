@@ -12,6 +12,7 @@ import cuda_wheel
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from cuda_wheel.builder.wheel.outputs import write
+from cuda_wheel.cupy import RawKernel, RawModule
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.launching import Launcher
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
@@ -60,6 +61,40 @@ def test_a_text_becomes_a_module_and_is_compiled_once(
     header.write_text("#define SCALE 4\n")
     with pytest.raises(AssertionError, match="a compiler was started"):
         compiled()
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_text_is_not_compiled_where_that_is_forbidden(
+    is_kept: bool,
+    use: Callable[..., Driver],
+    forbid_compilers: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    text = "template <typename T> __global__ void one(T* x) { *x = 1; }\ntemplate __global__ void one<int>(int*);"
+    use((8, 6))
+    if is_kept:
+        cuda_wheel.compile(text)
+        module = cuda_wheel.compile(text, jit=cuda_wheel.JitOptions(allow=True))
+        module["one<float>"]
+    forbid_compilers()
+    driver = use((8, 6))
+    message = r"^source\.cu must be compiled on this machine \(compute capability 8\.6, driver for CUDA 13\.0\), which "
+    with pytest.raises(cuda_wheel.NoImageError, match=message + r"JitOptions\(allow=False\) forbids\. Put the text"):
+        cuda_wheel.compile(text, jit=cuda_wheel.JitOptions(allow=False))
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    with pytest.raises(cuda_wheel.NoImageError, match=message + "CUDA_WHEEL_JIT=error forbids"):
+        cuda_wheel.compile(text)
+    if is_kept:
+        with pytest.raises(cuda_wheel.UnknownKernelError, match=r"one<double>[\s\S]*CUDA_WHEEL_JIT=error forbids"):
+            module["one<double>"]
+        assert module["one<float>"].handle  # compiled before
+    with pytest.raises(cuda_wheel.NoImageError, match="CUDA_WHEEL_JIT=error forbids"):
+        RawKernel("__global__ void k() {}", "k").kernel  # noqa: B018
+    with pytest.raises(cuda_wheel.NoImageError, match="CUDA_WHEEL_JIT=error forbids"):
+        RawModule(code=text).get_function("one<int>")
+    assert driver.loaded == []
 
 
 def test_what_does_not_compile_is_an_error_with_the_log(use: Callable[..., Driver]) -> None:

@@ -175,6 +175,42 @@ def test_an_unforeseen_instance_is_compiled_once(
     assert again is not kernel and again.module.is_loaded
 
 
+@pytest.mark.parametrize("by", ["CUDA_WHEEL_JIT=error", "JitOptions(allow=False)"])
+def test_nothing_is_compiled_where_that_is_forbidden(
+    by: str,
+    site: Path,
+    use: Callable[..., Driver],
+    forbid_compilers: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither a variant nor an instance, although an earlier process has compiled them into the user's cache."""
+    use((8, 6))
+    cuda_wheel.load("demo.update", MATH_TYPE="double", NUM_MODES=8)
+    assert cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=4)["gemm<double, 64>"].handle
+    forbid_compilers()
+    driver = use((8, 6))
+    options = cuda_wheel.JitOptions(allow=by.startswith("CUDA"))
+    if options.allow:
+        monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    module = cuda_wheel.load("demo.update", jit=options, MATH_TYPE="float", NUM_MODES=4)
+    assert module.how == "native" and len(driver.loaded) == 1
+    with pytest.raises(UnknownVariantError) as variant:
+        cuda_wheel.load("demo.update", jit=options, MATH_TYPE="double", NUM_MODES=8)
+    with pytest.raises(UnknownKernelError) as instance:
+        module["gemm<double, 64>"]
+    assert str(instance.value) == (
+        "demo.update[MATH_TYPE=float, NUM_MODES=4] has no kernel 'gemm<double, 64>'; it has gemm<MATH_TYPE, 2>, update\n"
+        "Its module has specialize = true, but it must be compiled on this machine (compute capability 8.6, driver for "
+        f"CUDA 13.0), which {by} forbids. The wheel's authors can add it to variants or instantiate of the module."
+    )
+    assert str(variant.value).startswith("demo.update has no variant") and f"which {by} forbids" in str(variant.value)
+    assert len(driver.loaded) == 1
+    # Of a module without `allow=False`, instances are not forbidden.
+    again = cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=4)
+    monkeypatch.delenv("CUDA_WHEEL_JIT", raising=False)
+    assert again["gemm<double, 64>"].handle
+
+
 def test_names_and_values_that_include_files_reach_no_compiler(
     installed: str, use: Callable[..., Driver], forbid_compilers: Callable[[], None], tmp_path: Path
 ) -> None:

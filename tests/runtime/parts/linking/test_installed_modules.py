@@ -146,6 +146,21 @@ def test_a_second_process_only_loads_the_cached_result(wheel, use: Use, monkeypa
     assert module.link.cached and module.link.log and module.jit.registers
 
 
+def test_nothing_is_linked_where_that_is_forbidden(wheel, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel()
+    use((9, 0))
+    package.load(NAME, link=[USER])  # that the cache has the result does not count, nor that it is loaded
+    driver = use((9, 0))
+    for name in ("link_by_nvjitlink", "link_by_driver", "compile_cuda"):
+        monkeypatch.setattr(prepared_link, name, lambda *_: pytest.fail("linked"))
+    with pytest.raises(LinkError, match=rf"^{NAME}, piece.cu must be linked on .* JitOptions\(allow=False\) forbids"):
+        package.load(NAME, link=[USER], jit=JitOptions(allow=False))
+    monkeypatch.setenv("CUDA_WHEEL_JIT", "error")
+    with pytest.raises(LinkError, match="CUDA_WHEEL_JIT=error forbids"):
+        package.load(NAME, link=[USER])
+    assert driver.loaded == []
+
+
 def test_the_relocatable_images_of_the_highest_suitable_target_are_linked(wheel) -> None:
     manifest = wheel(
         forms=[("ltoir", "75"), ("ptx", "75"), ("ltoir", "80"), ("ptx", "80"), ("ptx", "90"), ("ptx", "90a")]
