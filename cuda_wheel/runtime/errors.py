@@ -1,5 +1,6 @@
-"""The errors of loading, linking and launching; the parts of the loader, and whether this copy has one."""
+"""The errors of loading, linking and launching; the parts that this copy of the loader has; its switches."""
 
+import os
 import sys
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "has",
     "is_frozen",
     "need",
+    "switch",
     "to_add",
 ]
 
@@ -125,6 +127,18 @@ def need(part: str) -> None:
 def is_frozen() -> bool:
     """Return whether this is part of an application of PyInstaller or cx_Freeze, or (the second) of Nuitka."""
     return hasattr(sys, "frozen") or "__compiled__" in globals()
+
+
+def switch(variable: str, other: str, safe: str) -> bool:
+    """Return whether an environment variable is `other` and not "on", the default. Else warn, and take `safe`."""
+    setting = os.environ.get(variable) or "on"
+    if setting not in ("on", other):
+        import warnings  # only for a wrong setting
+
+        wrong = f'the environment variable {variable} must be "on" or "{other}", not {setting!r}; "{safe}" is used.'
+        warnings.warn(wrong, RuntimeWarning, stacklevel=3)
+        setting = safe
+    return setting == other
 
 
 def to_add(what: str, advice: str) -> str:

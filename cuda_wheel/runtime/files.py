@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import ImageError, UnknownVariantError, describe_error, has, need, to_add
+from .errors import ImageError, UnknownVariantError, describe_error, has, need, switch, to_add
 from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, checked, same_macros, sha256_of
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "must_verify",
     "package_folders",
     "read_image",
-    "switch",
 ]
 
 
@@ -191,18 +190,6 @@ def lie_in_folders(locations: list[str]) -> bool:
 def must_verify() -> bool:
     """Return whether to check the SHA-256 of manifests and images: unless CUDA_WHEEL_VERIFY is "off"."""
     return not switch("CUDA_WHEEL_VERIFY", "off", "on")
-
-
-def switch(variable: str, other: str, safe: str) -> bool:
-    """Return whether an environment variable is `other` and not "on", the default. Else warn, and take `safe`."""
-    setting = os.environ.get(variable) or "on"
-    if setting not in ("on", other):
-        import warnings  # only for a wrong setting
-
-        wrong = f'the environment variable {variable} must be "on" or "{other}", not {setting!r}; "{safe}" is used.'
-        warnings.warn(wrong, RuntimeWarning, stacklevel=3)
-        setting = safe
-    return setting == other
 
 
 def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:

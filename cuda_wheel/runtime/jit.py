@@ -6,8 +6,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple, TypeVar
 
 from .driver import check_result, cuda_driver, load_library
-from .errors import DriverError, has, need
-from .files import switch
+from .errors import DriverError, has, need, switch
 
 __all__ = ["Jit", "JitOptions", "compile_now", "forbidden_by", "load_compiled", "log_text"]
 
@@ -55,7 +54,7 @@ class JitOptions(NamedTuple):
 
 
 def forbidden_by(options: JitOptions | None) -> str | None:
-    """Return the name of what forbids compiling on this machine, if anything does."""
+    """Return the name of what forbids compiling on this machine; None if nothing does."""
     if options is not None and not options.allow:
         return "JitOptions(allow=False)"
     return "CUDA_WHEEL_JIT=error" if switch("CUDA_WHEEL_JIT", "error", "error") else None

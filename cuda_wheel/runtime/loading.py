@@ -81,7 +81,7 @@ def _chosen(manifest: Manifest, capability: Version, driver: Version, jit: Any) 
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver)
     if resolution.how != "native" or resolution.doubt or manifest.compression != "none":
-        from .jit import forbidden_by  # not for most modules
+        from .jit import forbidden_by  # rare
 
         resolution = resolve(manifest, capability, driver, forbidden=forbidden_by(jit))
     if (resolution.image is None or resolution.doubt) and has("nvjitlink"):
@@ -118,7 +118,8 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
             return load_ptx(manifest, image, code, options)
         from .parts.nvjitlink import load_by_nvjitlink  # rare
 
-        return load_by_nvjitlink(manifest, image, code, options, capability, driver)
+        handle, compiled = load_by_nvjitlink(manifest, image, code, options, capability, driver)
+        return Module(manifest, image, how, handle, compiled)
 
     if resolution.doubt is None:
         return once(key, load_image)

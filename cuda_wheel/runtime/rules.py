@@ -104,8 +104,8 @@ def resolve(
     for image in manifest.images:
         how, reason = _way_to_load(manifest, image, capability, driver, nvjitlink)
         if forbidden and how and _may_compile(manifest, image, how, capability):
-            what = "PTX may be compiled instead" if how == "native" else "must be compiled"
-            how, reason = None, f"{what}, which {forbidden} forbids"
+            what = "PTX may" if how == "native" else "must"
+            how, reason = None, f"{what} be compiled, which {forbidden} forbids"
         if how is None:
             rejected.append(Rejection(image, reason))
         else:
@@ -126,7 +126,7 @@ def resolve(
 
 
 def _may_compile(manifest: Manifest, image: Image, how: How, capability: Version) -> bool:
-    # The driver may prefer PTX to machine code for an older GPU. Source: CUDA Driver API, CUjit_fallback.
+    # The driver may prefer PTX to code for an older GPU. Source: CUDA Driver API, CUjit_fallback.
     return how != "native" or (
         image.offset is None
         and image.target.capability != capability

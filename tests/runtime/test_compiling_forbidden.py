@@ -135,7 +135,7 @@ def test_a_driver_that_may_choose_ptx_of_a_compressed_fatbin_does_not_get_it(
     with pytest.raises(NoImageError) as caught:
         loading.load("demo.fill", **forbidden)
     reasons = {line.split(": ")[1] for line in str(caught.value).splitlines() if name_of(forbidden) in line}
-    reason = {"PTX may be compiled instead, which"} if capability == (8, 6) else set()
+    reason = {"PTX may be compiled, which"} if capability == (8, 6) else set()
     assert {each.partition(f" {name_of(forbidden)}")[0] for each in reasons} == {"must be compiled, which", *reason}
     arch = "".join(map(str, capability))
     assert str(caught.value).endswith(f'authors can add "{arch}-real" to architectures.') and driver.loaded == []
@@ -152,6 +152,7 @@ def test_doubtful_machine_code_is_tried_in_place_of_ptx(
     driver = use((8, 7), cuLibraryLoadData=Result.CUDA_ERROR_NO_BINARY_FOR_GPU)
     with pytest.raises(NoImageError, match="must be compiled, which") as caught:
         loading.load("demo.fill", **forbidden)
+    assert str(caught.value).endswith('\nThe wheel\'s authors can add "87-real" to architectures.')
     assert "the driver refused it" in str(caught.value) and [code[:4] for code in driver.loaded] == [b"\x7fELF"]
 
 

@@ -75,7 +75,7 @@ def test_where_compiling_is_forbidden_machine_code_for_the_gpu_itself_helps_a_co
     made = compressed(image("sm_80"), image("compute_80"))
     message = no_image_message(made, resolve(made, (8, 6), (12, 4), None, "MINE"), (8, 6), (12, 4))
     assert message.splitlines()[1:] == [
-        "  cubin sm_80: PTX may be compiled instead, which MINE forbids",
+        "  cubin sm_80: PTX may be compiled, which MINE forbids",
         "  ptx compute_80 (PTX 8.0): must be compiled, which MINE forbids",
         'The wheel\'s authors can add "86-real" to architectures.',
     ]

@@ -220,7 +220,7 @@ def test_from_a_compressed_fatbin_the_driver_may_compile_ptx_unless_machine_code
     plain = resolve(manifest(*images), parse_version(device), (13, 0), None, "MINE")
     assert plain.how == "native"  # the loader chooses
     if expected is None:
-        assert found.rejected[0].reason == "PTX may be compiled instead, which MINE forbids"
+        assert found.rejected[0].reason == "PTX may be compiled, which MINE forbids"
 
 
 # --- laws -----------------------------------------------------------------------------------------

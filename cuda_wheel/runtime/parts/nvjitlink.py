@@ -7,7 +7,6 @@ from ..driver import load_library
 from ..errors import ImageError
 from ..jit import Jit, JitOptions
 from ..manifest import FORMAT, Image, Manifest, Version, sha256_of
-from ..module import Module
 from . import nvjitlink_rules as nvjitlink_rules  # `rules` imports it where this part is
 from .cuda_libraries import link_code, nvjitlink_build, nvjitlink_version
 from .user_cache import Cache
@@ -17,8 +16,8 @@ __all__ = ["code_and_log", "load_by_nvjitlink", "nvjitlink_options", "nvjitlink_
 
 def load_by_nvjitlink(
     manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
-) -> Module:
-    """Return the module that nvJitLink compiles from PTX that the driver cannot read, loaded."""
+) -> tuple[int, Jit]:
+    """Return the handle of the library that nvJitLink compiles from PTX which the driver cannot read, and how."""
     arguments = nvjitlink_options(options)
     arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
     cache, build = Cache(), nvjitlink_build()
@@ -34,8 +33,7 @@ def load_by_nvjitlink(
             cache.put(key, result[1].encode() + b"\0" + result[0])
     cubin, log = result
     jit = Jit(options, time.perf_counter() - started, log)
-    handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")
-    return Module(manifest, image, "link", handle, jit)
+    return load_library(cubin, f"loading {manifest.full_name}, {image}, compiled"), jit
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:

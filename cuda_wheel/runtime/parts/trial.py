@@ -34,7 +34,8 @@ def load_on_trial(
     try:
         return try_to_load(load, doubt, device)
     except NoImageError as error:
-        without = Resolution(None, None, (Rejection(image, str(error)), *resolution.rejected))
+        rejected = (Rejection(image, str(error)), *resolution.rejected)
+        without = Resolution(None, None, rejected, forbidden=resolution.forbidden)
         raise NoImageError(no_image_message(manifest, without, capability, driver)) from None
 
 
