@@ -66,7 +66,7 @@ def _entries(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 _CUBIN_KIND = 2
-"""Kind of a fatbin entry with machine code. nvFatbin 12.9 and 13.5 write it for cubins, 1 for PTX and 8 for LTO-IR."""
+"""Kind of a fatbin entry with machine code. nvFatbin 12.9 and 13.0 write it for cubins, 1 for PTX and 8 for LTO-IR."""
 
 _TEXT_KIND = 0x1000
 """Kind of a fatbin entry with text instead of code: a number in its header. NVIDIA's tools do not use this number:
