@@ -25,7 +25,7 @@ from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
 from cuda_wheel.builder.manifest_writer.packing import joined
-from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
+from cuda_wheel.builder.plan import TRITON_OPTIONS, Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
 from cuda_wheel.builder.report.notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
@@ -36,7 +36,7 @@ from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
@@ -50,7 +50,7 @@ from cuda_wheel.builder.wheel.outputs import (
 )
 from cuda_wheel.builder.wheel.sbom import Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
-from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Executor, WorkerFunction
+from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Call, Executor, WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import DriverError
@@ -71,6 +71,8 @@ __all__ = [
 _CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
 
 FIND_NVVM: WorkerFunction[Nvvm] = WorkerFunction("cuda_wheel.builder.toolchain.find:find_nvvm")
+
+FIND_TRITON: WorkerFunction[Triton] = WorkerFunction("cuda_wheel.builder.toolchain.triton:find_triton")
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def write_outputs(
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
     paths = output_paths(names, packages) + list(loader) + list(tables.files)
-    inputs = None if plan.nvvm else compile_cache.inputs(plan.modules)
+    inputs = None if plan.nvvm or plan.triton else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
     kept = [*paths, SBOM] if config.sbom else paths
     builds.keep(plan.toolchain, inputs, sources, looked_for, folder, kept, reporter.shown)
@@ -361,8 +363,11 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
     nvvm = None
     if needs_nvvm(modules):
         nvvm = workers.submit(FIND_NVVM, toolchain).result()
+    triton = None
+    if any(module.is_triton for module in modules):
+        triton = workers.enqueue(Call(FIND_TRITON, None, TRITON_OPTIONS)).result()
     variants = [variant for module in modules for variant in variants_of(module)]
-    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, triton)
 
 
 def _chosen_executor(

@@ -2,6 +2,10 @@
 
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = [
     "PARTS",
     "ArgumentError",
@@ -49,6 +53,8 @@ class UnknownVariantError(ImageError):
 
     variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
     """The macros of each variant: ((("N", 4),), (("N", 8),)); () without variants, or without the part `variants`."""
+    file: "Any" = None
+    """The manifest's file, if the module has kernels of Triton, which `load` loads without macros."""
 
 
 class UnknownGlobalError(ImageError, KeyError):
@@ -88,6 +94,7 @@ PARTS = {
     "structs": "kernel parameters that are structs, vectors or complex numbers; Parameter.dtype",
     "suggestions": "errors for unknown names and for manifests of other versions that say what may be meant",
     "tensor-maps": "tensor_map",
+    "triton": "kernels of Triton",
     "trial": "images that are not known to load: desktop GPUs' machine code on a Jetson, compressed fatbins",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",
     "untyped-parameters": "kernel parameters whose C++ type is not known or does not tell the sign",

@@ -91,6 +91,12 @@ class ModuleFiles:
 
 
 def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVariantError:
+    if not macros and "triton" in file.head.get("toolchain", ()):
+        error = UnknownVariantError(
+            f"{file.name} has kernels of Triton: load() chooses their variants when they launch"
+        )
+        error.file = file
+        return error
     if not has("variants"):
         return UnknownVariantError(f"{file.name} has no variant with the macros {dict(macros)}")
     from .parts.variants import unknown_variant  # only for an error

@@ -50,6 +50,11 @@ def load(
     try:
         files, manifest = files_and_manifest(name, device, variant)
     except UnknownVariantError as unknown:
+        if unknown.file is not None:
+            need("triton")
+            from .parts.triton.kernels import TritonModule  # few modules have kernels of Triton
+
+            return TritonModule(unknown.file, device, jit)  # type: ignore[return-value]
         if not has("specialize"):
             raise
         from .parts.specialize import specialized_variant  # rare

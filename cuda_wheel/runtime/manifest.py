@@ -34,6 +34,7 @@ __all__ = [
     "Manifest",
     "ManifestFile",
     "Parameter",
+    "PythonParameter",
     "Space",
     "Target",
     "Variant",
@@ -231,6 +232,10 @@ class Parameter(NamedTuple):
         return f"{self.size} bytes" if is_unknown_struct else self.cpp or f".{self.type}"
 
 
+PythonParameter = tuple[str, str, MacroValue | None]
+"""(name, kind, default) of a parameter of a kernel written in Python; see `parts.triton.signatures`."""
+
+
 class KernelInfo(NamedTuple):
     """A kernel in the manifest: its C++ name or name expression, its symbol in the images, and its parameters."""
 
@@ -239,6 +244,8 @@ class KernelInfo(NamedTuple):
     parameters: tuple[Parameter, ...]
     absent: tuple[str, ...] = ()
     """Targets ("sm_75") whose images lack this kernel; () unless the project allows absent kernels."""
+    python: tuple[PythonParameter, ...] = ()
+    """Parameters of the Python function; () for a kernel that was not written in Python."""
 
     @property
     def short_name(self) -> str:
@@ -549,7 +556,10 @@ def kernel_of(row: Mapping[str, Any], structs: Mapping[str, "Struct"]) -> Kernel
         struct = structs[each["struct"]] if "struct" in each and structs else None
         texts = printable(each["cpp"]), printable(each.get("name", ""))
         parameters.append(Parameter(printable(each["type"]), start, size, *texts, struct))
-    return KernelInfo(printable(row["name"]), printable(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])))
+    python = tuple((printable(name), kind, default) for name, kind, default in row.get("python", ()))
+    return KernelInfo(
+        printable(row["name"]), printable(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])), python
+    )
 
 
 def _list(value: Any) -> list[Any]:
