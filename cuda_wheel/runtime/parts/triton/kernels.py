@@ -15,7 +15,7 @@ from ...errors import ArgumentError, ImageError, UnknownKernelError, need
 from ...files import files_and_manifest
 from ...generated import Missing, define
 from ...launching import launcher_of
-from ...manifest import Macros, ManifestFile, PythonParameter, checked, full_name, kernel_of, macro_text, structs_of
+from ...manifest import PythonParameter, full_name, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
 from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type
@@ -35,12 +35,8 @@ _ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element !=
 _I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
 
 
-class _Compiled(NamedTuple):
-    """A variant: what one kernel was compiled for."""
-
-    macros: Macros
-    values: Mapping[str, Any]
-    """The variant's values by parameter and option; see `signatures`."""
+_Compiled = Mapping[str, Any]
+"""What one kernel was compiled for: the values of a variant by parameter and option; see `signatures`."""
 
 
 class _Prepared(NamedTuple):
@@ -72,18 +68,22 @@ class TritonModule(Mapping[str, "TritonKernel"]):
     name raises UnknownKernelError.
     """
 
-    def __init__(self, file: ManifestFile, device: int | None, jit: "JitOptions | None") -> None:
-        self.name = file.name
+    def __init__(
+        self,
+        name: str,
+        variants: "Sequence[tuple[tuple[str, object], ...]]",
+        device: int | None,
+        jit: "JitOptions | None",
+    ) -> None:
+        self.name = name
         self._by_path: dict[str, TritonKernel] = {}
-        compiled: dict[str, list[_Compiled]] = {}
-        for macros, record in file.variants.items():
-            values = record["macros"]
-            compiled.setdefault(str(values.get(KERNEL)), []).append(_Compiled(macros, values))
-        for path, variants in compiled.items():
-            record = file.variants[variants[0].macros]
-            (row,) = checked(file.where, lambda record=record: file.all_rows(record))  # type: ignore[misc]
-            info = checked(file.where, lambda row=row, record=record: kernel_of(row, structs_of(record)))  # type: ignore[misc]
-            self._by_path[path] = TritonKernel(self.name, path, info.python, variants, device, jit)
+        compiled: dict[str, list[Mapping[str, Any]]] = {}
+        for variant in variants:
+            compiled.setdefault(str(dict(variant)[KERNEL]), []).append(dict(variant))
+        for path, of_kernel in compiled.items():
+            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
+            (info,) = manifest.kernels
+            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, device, jit)
         self._by_name: dict[str, list[str]] = {}
         for path in compiled:
             self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
@@ -149,7 +149,7 @@ class TritonKernel:
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
         self._elements: dict[Any, str] = {}
         """Element type of an array, as its library has it -> Triton's name."""
-        source = _launch_source(self.parameters, [each.values for each in variants])
+        source = _launch_source(self.parameters, variants)
         if source is not None:
             namespace = {"missing": _MISSING, "known": {}, "launch_any": self._launch}
             self.__dict__["launch"] = define("launch", source, namespace, f"{module}, {self.name}")
@@ -159,7 +159,7 @@ class TritonKernel:
     @property
     def variants(self) -> tuple[Mapping[str, Any], ...]:
         """What the kernel was compiled for, in the order of the settings: types, constants and options by name."""
-        return tuple(each.values for each in self._variants)
+        return self._variants
 
     def launch(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch the kernel as Triton does: what `kernel[grid](*args, **named)` launches.
@@ -269,7 +269,7 @@ class TritonKernel:
         for name, value in named.items():
             at = self._names.get(name)
             if at is None:
-                if name not in OPTIONS and not any(name in each.values for each in self._variants):
+                if name not in OPTIONS and not any(name in each for each in self._variants):
                     raise ArgumentError(f"{self.name} has no parameter {name!r}: it has {', '.join(self._names)}")
                 options[name] = value
             elif value is _MISSING:
@@ -380,7 +380,7 @@ class TritonKernel:
         """Return how well a variant fits, by the hints that it was compiled with; None if it does not fit."""
         total = 0
         for (name, _, default), kind, value in zip(self.parameters, kinds, values, strict=True):
-            built = compiled.values.get(name, default)
+            built = compiled.get(name, default)
             if read_type(built) is not None:
                 points = _fit(str(built), kind)
             else:  # a constant that the launch leaves out may have any value that was compiled
@@ -389,7 +389,7 @@ class TritonKernel:
                 return None
             total += points
         for name, value in options.items():
-            built = compiled.values.get(name, 1 if name == "num_ctas" else None)
+            built = compiled.get(name, 1 if name == "num_ctas" else None)
             if built is None or macro_text(built) != macro_text(value):
                 return None
         return total
@@ -399,12 +399,11 @@ class TritonKernel:
         asked = ", ".join(f"{name}={value}" for name, value in pairs)
 
         def differing(compiled: _Compiled) -> int:
-            return sum(str(compiled.values.get(name)) != str(value) for name, value in pairs)
+            return sum(str(compiled.get(name)) != str(value) for name, value in pairs)
 
         nearest = sorted(self._variants, key=differing)[:5]
         listed = "".join(
-            "\n  "
-            + ", ".join(f"{name}={each.values[name]}" for name in (*self._names, *OPTIONS) if name in each.values)
+            "\n  " + ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
             for each in nearest
         )
         more = f"\n  and {len(self._variants) - len(nearest)} more" if len(self._variants) > len(nearest) else ""
@@ -417,7 +416,7 @@ class TritonKernel:
         """Load a variant, and prepare its launches."""
         from ...loading import load_found  # it imports this module
 
-        files, manifest = files_and_manifest(self._module, self._device, dict(compiled.values))
+        files, manifest = files_and_manifest(self._module, self._device, compiled)
         module: Module = load_found(files, manifest, self._device, self._jit)
         (name,) = module
         kernel = module[name]
@@ -429,7 +428,7 @@ class TritonKernel:
         types = {
             at: type_
             for at, (name, _, default) in enumerate(self.parameters)
-            if (type_ := read_type(compiled.values.get(name, default))) is not None and type_.hint != "1"
+            if (type_ := read_type(compiled.get(name, default))) is not None and type_.hint != "1"
         }
         blocks = figures.get("ctas", 1)
         options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
@@ -447,7 +446,7 @@ class TritonKernel:
             scratch=figures.get("global_scratch", 0),
             constants={
                 name: _value_of(value)
-                for name, value in compiled.values.items()
+                for name, value in compiled.items()
                 if name != KERNEL and read_type(value) is None
             },
         )
@@ -481,8 +480,8 @@ def launch(grid, {parameters}, *, stream=None, **options):
         grid = blocks
     launch_any(grid, [{names}], options, stream, key)
 """
-"""Source of `TritonKernel.launch`. The key has what the choice of the variant depends on; for arguments of unusual types
-it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
+"""Source of `TritonKernel.launch`. The key has what the choice of the variant depends on; for arguments of unusual
+types it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
 
 _OWN_NAMES = {
     "grid",
