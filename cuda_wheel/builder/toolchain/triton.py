@@ -72,7 +72,7 @@ def find_triton(_: None) -> Triton:
     triton = import_triton()
     library = triton._C.libtriton.__file__
     assemblers = sorted(Path(triton.__file__).parent.glob("backends/nvidia/bin/ptxas*"))
-    return Triton(triton.__version__, " ".join(map(library_build, [library, *map(str, assemblers)])))
+    return Triton(triton.__version__, library, " ".join(map(library_build, [library, *map(str, assemblers)])))
 
 
 class CompiledKernel(NamedTuple):

@@ -27,6 +27,7 @@ from cuda_wheel.builder.toolchain.toolchain import (
     STAND_INS,
     Nvvm,
     Toolchain,
+    Triton,
 )
 
 __all__ = ["Document", "Materials", "merged", "sbom_path"]
@@ -45,7 +46,9 @@ def sbom_path(name: str) -> str:
 class Materials:
     """Finds the files of a project and the packages of this environment that modules are built from."""
 
-    def __init__(self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None) -> None:
+    def __init__(
+        self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None, triton: Triton | None
+    ) -> None:
         self._root = root
         self._is_vendored = config.loader == "vendor"
         self._toolchain = toolchain
@@ -58,7 +61,11 @@ class Materials:
         self._header = cache(self._header_component)
         versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
-        self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
+        others = {"nvvm": nvvm, "triton": triton}
+        self._others = {
+            name: self._compiler(name, each.release, each.library) for name, each in others.items() if each is not None
+        }
+        """Compilers that only some modules need, by their names in manifests."""
 
     def of(self, module: BuiltModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
         """Return a module's part of the SBOM: its components, and which of them its fatbin depends on.
@@ -66,11 +73,10 @@ class Materials:
         `headers` are the absolute paths of all files that the module's sources include, `system_dirs` the absolute
         folders of libraries outside the project, from `system-include-dirs`.
         """
-        manifest = module.manifests[0]  # all variants have the same sources and compilers
-        parts = list(self._tools)
-        if "nvvm" in manifest.toolchain and self._nvvm is not None:
-            parts.append(self._nvvm)
-        parts += [self._own(path) for path in manifest.sources]
+        manifest = module.manifests[0]  # all variants have the same compilers
+        sources = dict.fromkeys(path for each in module.manifests for path in each.sources)
+        parts = [*self._tools, *(part for name, part in self._others.items() if name in manifest.toolchain)]
+        parts += [self._own(path) for path in sources]
         parts += [self._header(os.path.normpath(path), system_dirs) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")
         fatbin = _file("wheel", f"{folder}/{manifest.fatbin}", sha256(module.fatbin).hexdigest())

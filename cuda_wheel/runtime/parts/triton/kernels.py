@@ -32,6 +32,9 @@ _MISSING = Missing()
 _ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element != "u1"}
 """Name of an array's element type -> Triton's name: "float32" -> "fp32"."""
 
+_ANY = ":?"
+"""In the place of a hint: the address or number may be any. Alone: the constant may be any."""
+
 _I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
 
 
@@ -120,6 +123,9 @@ class TritonModule(Mapping[str, "TritonKernel"]):
     def kernels(self) -> tuple[str, ...]:
         """The kernels' names."""
         return tuple(self)
+
+    is_loaded = True
+    """Each kernel's variants are loaded when a launch needs them."""
 
     def __repr__(self) -> str:
         return f"<TritonModule {self.name}: {', '.join(self)}>"
@@ -322,6 +328,11 @@ class TritonKernel:
         raise ArgumentError(f"{self.name} takes arrays on the GPU, numbers and None, not {value_text(value)}")
 
     def _kind_of_array(self, array: Any) -> str:
+        element = self._element(array)
+        return f"*{element}:16" if _address(array) % 16 == 0 else f"*{element}"
+
+    def _element(self, array: Any) -> str:
+        """Return Triton's name of an array's element type; raises ArgumentError for a type that Triton lacks."""
         element = self._elements.get(array.dtype) if hasattr(array, "dtype") else None
         if element is None:
             name = str(getattr(array, "dtype", "") or getattr(array, "__cuda_array_interface__", {}).get("typestr", ""))
@@ -332,8 +343,9 @@ class TritonKernel:
                     f"{self.name}: an array of {name or 'an unknown element type'} is of no type that Triton has: "
                     f"{', '.join(_ELEMENTS)}"
                 )
-            self._elements[array.dtype] = element
-        return f"*{element}:16" if _address(array) % 16 == 0 else f"*{element}"
+            if hasattr(array, "dtype"):
+                self._elements[array.dtype] = element
+        return element
 
     def _grid(self, grid: Any, values: Sequence[Any], prepared: _Prepared) -> tuple[int, ...]:
         """Return the numbers of blocks; raises ArgumentError."""
@@ -346,6 +358,25 @@ class TritonKernel:
         if not 1 <= len(blocks) <= 3 or min(blocks) < 0:
             raise ArgumentError(f"{self.name}: grid must be one to three numbers of 0 and more, not {value_text(grid)}")
         return (blocks[0] * prepared.blocks, *blocks[1:])
+
+    def check(self, args: Sequence[Any], named: Mapping[str, Any], is_unknown: Callable[[Any], bool]) -> None:
+        """Raise ArgumentError if nothing was compiled for arguments of these types and for these constants.
+
+        It is for calls without data: arrays may lie at any address, and an argument for which `is_unknown` is true may
+        be any integer of 32 bits.
+        """
+        values, options = self._values(args, named)
+        kinds = []
+        for at, value in enumerate(values):
+            if at not in self._arguments:
+                kinds.append(_ANY if is_unknown(value) else _constant_text(value))
+            elif is_unknown(value):
+                kinds.append(f"i32{_ANY}")
+            elif hasattr(value, "data_ptr"):
+                kinds.append(f"*{self._element(value)}{_ANY}")
+            else:
+                kinds.append(self._kind(value))
+        self._chosen(kinds, values, options)
 
     # --- the choice ---------------------------------------------------------------------------------
 
@@ -384,7 +415,7 @@ class TritonKernel:
             if read_type(built) is not None:
                 points = _fit(str(built), kind)
             else:  # a constant that the launch leaves out may have any value that was compiled
-                points = 1 if value is _MISSING or kind == macro_text(built) else None
+                points = 1 if value is _MISSING or kind in (_ANY, macro_text(built)) else None
             if points is None:
                 return None
             total += points
@@ -542,10 +573,10 @@ def _quick_launch(prepared: _Prepared, count: int) -> Callable[..., None]:
 def _fit(built: str, kind: str) -> int | None:
     """Return how well an argument of the kind `kind` fits what was compiled for the type `built`: 0 and more, the more
     hints the better; None if it does not fit. ("i32", "i32:16") -> 1, ("i32:16", "i32:16") -> 3."""
-    want, given = read_type(built), read_type(kind)
+    want, given = read_type(built), read_type(kind.removesuffix(_ANY))
     if want is None or given is None or bool(want.pointer) != bool(given.pointer):
         return None
-    if want.hint not in ("", given.hint):
+    if want.hint not in ("", given.hint) and not kind.endswith(_ANY):
         return None
     points = 2 if want.hint else 0
     if want.element == given.element:
