@@ -264,6 +264,7 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
         reason = str(innermost)
     elif not isinstance(innermost, CompileError) and type(innermost).__module__ == "builtins":
         reason = f"{type(innermost).__name__}: {reason}"
+    reason = "\n".join([reason, *(note for each in chain for note in getattr(each, "__notes__", ()))])
     place = job.source if line is None else f"{job.source}:{line}"
     return f"{place}: error: {full_name(kernel, _without_kernel(job))} {what}: {reason}"
 

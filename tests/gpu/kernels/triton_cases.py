@@ -53,9 +53,9 @@ def transposed(out_ptr, x_ptr, m, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def sorted_rows(out_ptr, x_ptr, n: tl.constexpr):
+def doubled_rows(out_ptr, x_ptr, n: tl.constexpr):
     offsets = tl.program_id(0) * n + tl.arange(0, n)
-    tl.store(out_ptr + offsets, tl.sort(tl.load(x_ptr + offsets)))
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets) * 2)
 
 
 @triton.jit

@@ -157,7 +157,11 @@ class TritonKernel:
         """Element type of an array, as its library has it -> Triton's name."""
         source = _launch_source(self.parameters, variants)
         if source is not None:
-            namespace = {"missing": _MISSING, "known": {}, "launch_any": self._launch}
+            defaults = [
+                _MISSING if default is None or kind in ("tuned", "computed") else _value_of(default)
+                for _, kind, default in self.parameters
+            ]
+            namespace = {"defaults": defaults, "known": {}, "launch_any": self._launch}
             self.__dict__["launch"] = define("launch", source, namespace, f"{module}, {self.name}")
             self.__dict__["launch"].__doc__ = type(self).launch.__doc__
             self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = namespace["known"]  # type: ignore[assignment]
@@ -179,20 +183,19 @@ class TritonKernel:
         Raises ArgumentError if nothing was compiled for these arguments; it lists what was. Raises what `load` and
         `Kernel.launch` raise.
         """
-        self._launch(grid, *self._values(args, named), stream)
+        self._launch(grid, args, named, stream)
 
     def _launch(
         self,
         grid: Any,
-        values: list[Any],
-        options: Mapping[str, Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
         stream: Any,
         key: tuple[Any, ...] | None = None,
     ) -> None:
-        """Launch with a value for each parameter. `key` is that of the generated function, which later finds under it
+        """Launch with the arguments of `launch`, some of which may be `_MISSING`. `key` is that of the generated function, which later finds under it
         how to launch; None if it has none for these arguments."""
-        if any(value is _MISSING for value in values):
-            values, options = self._values((), {**dict(zip(self._names, values, strict=True)), **options})
+        values, options = self._values(args, named)
         prepared = self._prepare(values, options)
         blocks = self._grid(grid, values, prepared)
         if 0 in blocks:
@@ -202,7 +205,7 @@ class TritonKernel:
             self._launch_with_scratch(blocks, prepared, given, stream)
             return
         prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options)
-        if key is not None and prepared.blocks == 1 and not any(value is _MISSING for value in values):
+        if key is not None and prepared.blocks == 1:
             self._known[key] = _quick_launch(prepared, len(values)), prepared.constants
 
     def _launch_with_scratch(
@@ -278,23 +281,20 @@ class TritonKernel:
                 if name not in OPTIONS and not any(name in each for each in self._variants):
                     raise ArgumentError(f"{self.name} has no parameter {name!r}: it has {', '.join(self._names)}")
                 options[name] = value
-            elif value is _MISSING:
-                pass
             elif at < len(args):
                 raise ArgumentError(f"{self.name} got two values for {name!r}")
             else:
                 values[at] = value
         if any(value is _MISSING for value in values):
             for at, (name, kind, default) in enumerate(self.parameters):
-                if values[at] is _MISSING and default is not None:
-                    values[at] = _value_of(default)
-                elif values[at] is _MISSING and kind != "tuned":
-                    why = (
-                        ", which triton.heuristics computes in Triton's own launch: pass its value"
-                        if kind == "computed"
-                        else ""
+                if values[at] is not _MISSING or kind == "tuned":
+                    continue
+                if kind == "computed" or default is None:
+                    computed = ", which triton.heuristics computes in Triton's own launch: pass its value"
+                    raise ArgumentError(
+                        f"{self.name} got no value for {name!r}{computed if kind == 'computed' else ''}"
                     )
-                    raise ArgumentError(f"{self.name} got no value for {name!r}{why}")
+                values[at] = _value_of(default)
         return values, options
 
     def _kind(self, value: Any) -> str:
@@ -495,9 +495,9 @@ class TritonKernel:
 
 
 _LAUNCH = """
-def launch(grid, {parameters}, *, stream=None, **options):
+def launch(grid, {parameters}, *more, stream=None, **options):
     key = run = None
-    if not options:
+    if not options and not more:
         try:
             key = ({key})
             run, constants = known[key]
@@ -509,7 +509,7 @@ def launch(grid, {parameters}, *, stream=None, **options):
         if (kind is tuple and 0 not in blocks) or (kind is int and blocks):
             return run(blocks, stream, {names})
         grid = blocks
-    launch_any(grid, [{names}], options, stream, key)
+    launch_any(grid, [{names}, *more], options, stream, key)
 """
 """Source of `TritonKernel.launch`. The key has what the choice of the variant depends on; for arguments of unusual
 types it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
@@ -521,7 +521,6 @@ _OWN_NAMES = {
     "key",
     "run",
     "known",
-    "missing",
     "launch_any",
     "blocks",
     "kind",
@@ -549,7 +548,7 @@ def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Map
         else:
             keys.append(f"type({name})")
     return _LAUNCH.format(
-        parameters=", ".join(f"{name}=missing" for name in names),
+        parameters=", ".join(f"{name}=defaults[{at}]" for at, name in enumerate(names)),
         key=", ".join(keys) + ",",
         names=", ".join(names),
         values=", ".join(f"{name!r}: {name}" for name in names),
