@@ -4,7 +4,6 @@ bit by bit. The kernels are compiled on load, by the same jobs as in a build."""
 from __future__ import annotations
 
 import importlib
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,53 +15,10 @@ import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, UnknownKernelError
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra
+from tests.support.triton_project import CLUSTERS, write_triton_project
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 triton = pytest.importorskip("triton", reason="Triton is not installed")
-
-KERNELS = Path(__file__).parent / "kernels/triton_cases.py"
-
-PROJECT = """
-[build-system]
-requires = ["hatchling", "cuda-wheel[cu12]", "triton"]
-build-backend = "hatchling.build"
-[project]
-name = "demo"
-version = "1"
-[tool.hatch.build.targets.wheel.hooks.cuda]
-
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:scale"
-arguments = [
-    { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = ["i32:16", "i32"], factor = "fp32", BLOCK = [256, 1024] },
-    { out_ptr = "*fp32", x_ptr = "*fp32", n = "i32", factor = "fp32" },
-    { out_ptr = "*bf16:16", x_ptr = "*bf16:16", n = "i32", factor = "fp32" },
-    { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = "i64", factor = "i32" },
-]
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:strided"
-arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", bias_ptr = ["None", "*fp32:16"], stride = ["i32:1", "i32"], n = "i32", NEGATE = [true, false], BLOCK = 128 }
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:total"
-arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = "i32", BLOCK = 1024, EVEN = [true, false] }
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:tuned_copy"
-arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = "i32", BLOCK = [64, 256] }
-num-warps = [2, 4]
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:transposed"
-arguments = { out_ptr = "*fp16:16", x_ptr = "*fp16:16", m = "i32:16", n = "i32:16", BLOCK = 64 }
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:doubled_rows"
-arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = 1024 }
-num-ctas = [1, 2]
-[[tool.cuda-wheel.triton]]
-kernel = "demo.cases:product"
-arguments = { c_ptr = "*fp32:16", a_ptr = "*fp32:16", b_ptr = "*fp32:16", SIZE = 64, PRECISION = ["ieee", "tf32"], OUT = "tl.float32" }
-options = { enable_fp_fusion = false }
-"""
-
-Launch = Callable[..., None]
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +26,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Yield the module with the kernels, for Triton's own launches; `load` compiles them from its source tree."""
     if installed_extra() is None:
         pytest.skip("no toolchain is installed here to compile with")
-    root = tmp_path_factory.mktemp("project")
-    (root / "demo").mkdir()
-    (root / "pyproject.toml").write_text(PROJECT)
-    (root / "demo/__init__.py").touch()
-    shutil.copy(KERNELS, root / "demo/cases.py")
+    root = write_triton_project(tmp_path_factory.mktemp("project") / "demo", CLUSTERS)
     sys.path.insert(0, str(root))
     yield importlib.import_module("demo.cases")
     sys.path.remove(str(root))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
@@ -106,6 +107,9 @@ class Materials:
         """Return a compiler as a component with the scope "excluded" (a build tool). The component is the package that
         contains the file `library`. If no package contains `library`, the component has this `name` and `version`."""
         package = self._package_of(library)
+        if package is None and name == "triton":  # in no folder of CUDA's packages
+            with suppress(metadata.PackageNotFoundError):
+                package = self._package(None, name)
         if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
         return package | {"scope": "excluded"}
@@ -200,7 +204,7 @@ def _package(folder: str | None, name: str) -> Document:
     if "License-Expression" in about:
         licences = [{"expression": about["License-Expression"]}]
     else:
-        lines = filter(None, map(str.strip, str(about["License"] or "").splitlines()))
+        lines = filter(None, map(str.strip, str(about.get("License", "")).splitlines()))
         licences = [{"license": {"name": line}} for line in [*lines][:1] if line != "UNKNOWN"]
     return _component(name, about["Version"], licences)
 

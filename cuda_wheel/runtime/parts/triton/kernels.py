@@ -32,6 +32,11 @@ _MISSING = Missing()
 _ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element != "u1"}
 """Name of an array's element type -> Triton's name: "float32" -> "fp32"."""
 
+_INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float64"} | {
+    f"{kind[0]}{size}": f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)
+}
+"""Type in `__cuda_array_interface__`, without the byte order -> name of the element type: "f4" -> "float32"."""
+
 _ANY = ":?"
 """In the place of a hint: the address or number may be any. Alone: the constant may be any."""
 
@@ -193,8 +198,11 @@ class TritonKernel:
         stream: Any,
         key: tuple[Any, ...] | None = None,
     ) -> None:
-        """Launch with the arguments of `launch`, some of which may be `_MISSING`. `key` is that of the generated function, which later finds under it
-        how to launch; None if it has none for these arguments."""
+        """Launch with the arguments of `launch`, some of which may be `_MISSING`.
+
+        `key` is that of the generated function, which later finds under it how to launch; None if it has none for these
+        arguments.
+        """
         values, options = self._values(args, named)
         prepared = self._prepare(values, options)
         blocks = self._grid(grid, values, prepared)
@@ -335,8 +343,11 @@ class TritonKernel:
         """Return Triton's name of an array's element type; raises ArgumentError for a type that Triton lacks."""
         element = self._elements.get(array.dtype) if hasattr(array, "dtype") else None
         if element is None:
-            name = str(getattr(array, "dtype", "") or getattr(array, "__cuda_array_interface__", {}).get("typestr", ""))
-            name = name.rpartition(".")[2]
+            if hasattr(array, "dtype"):
+                name = str(array.dtype).rpartition(".")[2]  # "torch.float32", "float32"
+            else:  # "<f4"
+                name = str(array.__cuda_array_interface__["typestr"])
+                name = _INTERFACE_TYPES.get(name[1:], name)
             element = _ELEMENTS.get(name)
             if element is None:
                 raise ArgumentError(
@@ -542,11 +553,10 @@ def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Map
             keys.append(f"{name} is None or fail()")
         elif all(type_ is not None and type_.pointer for type_ in types):
             keys.append(f"{name}.dtype, {name}.data_ptr() & 15 == 0")
-        elif all(type_ is not None and type_.element[0] in "iu" for type_ in types):
-            is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
-            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else fail()")
         else:
-            keys.append(f"type({name})")
+            is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
+            other = f"type({name}) is float or fail()"
+            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
     return _LAUNCH.format(
         parameters=", ".join(f"{name}=defaults[{at}]" for at, name in enumerate(names)),
         key=", ".join(keys) + ",",
@@ -580,10 +590,13 @@ def _fit(built: str, kind: str) -> int | None:
     points = 2 if want.hint else 0
     if want.element == given.element:
         return points + 1
-    if want.pointer or given.element not in ("i32", "i64", "u64") or want.element[0] not in "iu":
-        return points if (given.element, want.element) == ("fp32", "fp64") and not want.pointer else None
-    # A wider integer holds the number. A narrower one, and one without a sign, may: the launch checks the range.
-    return points if want.element != "i1" else None
+    if want.pointer or given.pointer:
+        return None
+    # What does not fit into 32 bits needs a wider integer. Of others, the launch checks whether the type holds them.
+    wider = {"i32": ("i", "u"), "i64": ("i64", "u64"), "u64": ("u64",)}.get(given.element, ())
+    if want.element.startswith(wider) and want.element != "i1":
+        return points
+    return points if (given.element, want.element) == ("fp32", "fp64") else None
 
 
 def _constant_text(value: Any) -> str:
