@@ -204,7 +204,7 @@ def _package(folder: str | None, name: str) -> Document:
     if "License-Expression" in about:
         licences = [{"expression": about["License-Expression"]}]
     else:
-        lines = filter(None, map(str.strip, str(about["License"] if "License" in about else "").splitlines()))
+        lines = filter(None, map(str.strip, str(about.json.get("license") or "").splitlines()))
         licences = [{"license": {"name": line}} for line in [*lines][:1] if line != "UNKNOWN"]
     return _component(name, about["Version"], licences)
 
