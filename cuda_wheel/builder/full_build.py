@@ -19,13 +19,14 @@ from typing import Any, Literal
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.whole_builds import WholeBuilds
+from cuda_wheel.builder.config.architectures import FIRST_OF_TRITON
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
 from cuda_wheel.builder.manifest_writer.packing import joined
-from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
+from cuda_wheel.builder.plan import TRITON_OPTIONS, Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
 from cuda_wheel.builder.report.notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
@@ -36,7 +37,7 @@ from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
@@ -50,7 +51,7 @@ from cuda_wheel.builder.wheel.outputs import (
 )
 from cuda_wheel.builder.wheel.sbom import Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
-from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Executor, WorkerFunction
+from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Call, Executor, WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import DriverError
@@ -71,6 +72,8 @@ __all__ = [
 _CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
 
 FIND_NVVM: WorkerFunction[Nvvm] = WorkerFunction("cuda_wheel.builder.toolchain.find:find_nvvm")
+
+FIND_TRITON: WorkerFunction[Triton] = WorkerFunction("cuda_wheel.builder.toolchain.triton:find_triton")
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def write_outputs(
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
     paths = output_paths(names, packages) + list(loader) + list(tables.files)
-    inputs = None if plan.nvvm else compile_cache.inputs(plan.modules)
+    inputs = None if plan.nvvm or plan.triton else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
     kept = [*paths, SBOM] if config.sbom else paths
     builds.keep(plan.toolchain, inputs, sources, looked_for, folder, kept, reporter.shown)
@@ -257,7 +260,7 @@ class _Assembly:
         self._reporter = reporter
         self._system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
+        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.triton)
         self._variants: dict[str, list[BuiltModule]] = {}
         """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
         built."""
@@ -323,9 +326,11 @@ class _Assembly:
         modules = self._modules.values()
         # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
         if not any("native" in module.settings.architectures.entries for module in modules):
-            warning = gaps([each for name in self._modules for each in self._manifests[name]])
-            if warning:
-                self._reporter.warning(warning)
+            for is_triton, first in ((False, (0, 0)), (True, FIRST_OF_TRITON)):
+                names = [module.name for module in modules if module.is_triton == is_triton]
+                warning = gaps([each for name in names for each in self._manifests[name]], first) if names else None
+                if warning:
+                    self._reporter.warning(warning)
         for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
             if not any(is_listed(name, [pattern]) for name in self._absent):
                 self._reporter.warning(
@@ -361,8 +366,11 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
     nvvm = None
     if needs_nvvm(modules):
         nvvm = workers.submit(FIND_NVVM, toolchain).result()
+    triton = None
+    if any(module.is_triton for module in modules):
+        triton = workers.enqueue(Call(FIND_TRITON, None, TRITON_OPTIONS)).result()
     variants = [variant for module in modules for variant in variants_of(module)]
-    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, triton)
 
 
 def _chosen_executor(

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
+from cuda_wheel.runtime.manifest import (
+    Compression,
+    GlobalInfo,
+    Kind,
+    Manifest,
+    PythonParameter,
+    Target,
+    Variant,
+    Version,
+)
 from cuda_wheel.runtime.parts.dtypes import Struct
 
 __all__ = [
@@ -69,7 +78,7 @@ class Job:
     """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
     functions that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
-    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR) or "ptx"."""
+    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR), "ptx", or "triton" (Python)."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
     """Globs for the names of the template instances to keep; () to keep all instances."""
@@ -98,6 +107,11 @@ class Job:
     arch_list: str = ""
     """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. If it is "",
     the macro lists only the architecture of the job."""
+
+    variant: Variant = ()
+    """For a kernel of Triton: the kernel, and what it is compiled for; see `runtime.parts.triton.signatures`."""
+    triton: str = ""
+    """Exact release of Triton; "" for a source in another language."""
 
     @property
     def target_name(self) -> str:
@@ -189,6 +203,10 @@ class Compiled:
     names_arch_list: bool = False
     """Whether the source, an option, or a header that the compiler read contains `__CUDA_ARCH_LIST__`. If so, the other
     targets of the module affect the result."""
+    python: tuple[PythonParameter, ...] = ()
+    """Parameters of the Python function that the kernel was compiled from; () for other sources."""
+    assembler: Version | None = None
+    """CUDA release of the assembler that made the cubin; None if it is the toolchain's."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
     """Kernel symbol -> the kernel's parameters as the source declares them; () if the compiler did not report them. The
     mapping is empty if the compiler was not asked (see `compile.struct_layouts`)."""

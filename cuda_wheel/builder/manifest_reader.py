@@ -17,6 +17,7 @@ from cuda_wheel.runtime.manifest import (
     Image,
     KernelInfo,
     Macros,
+    MacroValue,
     Manifest,
     ManifestFile,
     check_size,
@@ -27,6 +28,7 @@ from cuda_wheel.runtime.manifest import (
     printable,
 )
 from cuda_wheel.runtime.parts.companions import Split, read_split
+from cuda_wheel.runtime.parts.triton.signatures import KINDS
 from cuda_wheel.runtime.parts.variants import read_macros
 
 __all__ = ["all_manifests", "digest_of", "manifest_of", "split_of"]
@@ -186,6 +188,11 @@ def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
         _name(each.type)
         if each.struct is not None and each.struct.size != each.size:
             raise ValueError(f"a parameter of {each.size} bytes is a struct of {each.struct.size}")
+    for name, kind, default in kernel.python:
+        if not _name(name).isidentifier() or kind not in KINDS or not isinstance(default, MacroValue | None):
+            raise ValueError(
+                f"{kernel.name} has a parameter {name!r} of the kind {kind!r} with the default {default!r}"
+            )
     if not targets.issuperset(map(_name, kernel.absent)):
         raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from cuda_wheel.builder.config.architectures import settle
+from cuda_wheel.builder.config.architectures import settle, triton_targets
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.config.values import Architectures
@@ -20,7 +20,7 @@ from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
 from cuda_wheel.runtime.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
@@ -75,6 +75,8 @@ class Plan:
     modules: tuple[ModulePlan, ...]
     nvvm: Nvvm | None = None
     """Compiler of NVVM IR; None if no module has a source in NVVM IR."""
+    triton: Triton | None = None
+    """Compiler of kernels of Triton; None if no module has one."""
 
     def compression(self, module: ModulePlan) -> str:
         """Return the compression of a module's fatbin.
@@ -91,35 +93,39 @@ def make_plan(
     toolchain: Toolchain,
     installed_gpus: Callable[[], Iterable[Version]],
     nvvm: Nvvm | None = None,
+    triton: Triton | None = None,
 ) -> Plan:
     """Return the plan for `modules` of the project in `root`.
 
     `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
-    required if a module has a source in NVVM IR. Raises ConfigError for architectures that the toolchain cannot compile
-    for or that the module cannot be linked for.
+    required if a module has a source in NVVM IR, `triton` if one has kernels of Triton. Raises
+    ConfigError for architectures that the toolchain cannot compile for or that the module cannot be linked for.
     """
 
     @cache  # most modules have the project's
-    def targets_of(architectures: Architectures) -> tuple[Target, ...]:
+    def targets_of(architectures: Architectures, is_triton: bool) -> tuple[Target, ...]:
         entries, where = architectures.entries, architectures.where
-        return settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+        targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+        return triton_targets(entries, targets, where) if is_triton else targets
 
-    plans = tuple(
-        _ModulePlanner(config, module, root, toolchain, nvvm, targets_of(module.settings.architectures)).plan()
-        for module in modules
-    )
-    return Plan(toolchain, config.compress, config.ptx_version, plans, nvvm)
+    plans = []
+    for module in modules:
+        targets = targets_of(module.settings.architectures, module.is_triton)
+        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, triton, targets).plan())
+    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, triton)
 
 
 @dataclass(frozen=True)
 class _ModulePlanner:
-    """Plans one module for `targets`. `nvvm` is the compiler of NVVM IR; None if no module needs it."""
+    """Plans one module for `targets`. `nvvm` and `triton` are the compilers of NVVM IR and of kernels of Triton; None
+    if no module needs them."""
 
     config: Config
     module: SourceModule
     root: Path
     toolchain: Toolchain
     nvvm: Nvvm | None
+    triton: Triton | None
     targets: Sequence[Target]
 
     def plan(self) -> ModulePlan:
@@ -217,6 +223,9 @@ class _ModulePlanner:
                 missing_headers=settings.missing_headers,
                 arch_list=self._arch_list,
             )
+        if source.kind == "triton" and self.triton is not None:
+            release = f"{self.triton.release} {self.triton.build}"
+            return replace(job, options=TRITON_OPTIONS, variant=self.module.variant, triton=release)
         if self.nvvm is None:
             return job
         job = replace(job, library=self.nvvm.library, libdevice=self.nvvm.libdevice)
@@ -245,12 +254,19 @@ class _ModulePlanner:
 
     def _manifest_options(self) -> tuple[str, ...]:
         settings = self.module.settings
+        if self.module.is_triton:
+            return ()  # they are in the variant
         return (
             *self._options,
             *(f"--include-path={folder}" for folder in settings.include_dirs),
             *(["--generate-line-info"] if settings.lineinfo else []),
             *({"none": (), "ptx": FORM_OPTIONS["ptx"], "lto": FORM_OPTIONS["lto"]}[settings.link]),
         )
+
+
+TRITON_OPTIONS = ("--triton",)
+"""Options of jobs for kernels of Triton. No compiler gets them: a worker serves one set of options, and by these, no
+worker loads both Triton and NVRTC."""
 
 
 def cuda_sources(module: SourceModule) -> list[Source]:

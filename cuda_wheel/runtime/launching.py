@@ -203,7 +203,7 @@ class Launcher:
             "argument_error": self._argument_error,
             "launch_kernel": self._launch_kernel,
             "retry": self._retry,
-            "find_stream": self._find_stream,
+            "find_stream": self.find_stream,
         }
         self.functions = LaunchFunctions(kernel.name, self.checked, self._unchecked, self._several, steps)
         namespace = self.functions.namespace
@@ -214,7 +214,7 @@ class Launcher:
         """Generated function that launches; its parameters are those of `Kernel.launch`."""
         self.launch.__doc__ = type(kernel).launch.__doc__
 
-    def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
+    def find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
         """Return the address of the stream for a launch with these array arguments on GPU `device`. Store in
         `stream_rule` how to find it for arguments of these types."""
         given = flattened(arrays)

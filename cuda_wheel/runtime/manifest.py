@@ -34,6 +34,7 @@ __all__ = [
     "Manifest",
     "ManifestFile",
     "Parameter",
+    "PythonParameter",
     "Space",
     "Target",
     "Variant",
@@ -44,6 +45,7 @@ __all__ = [
     "damaged",
     "dotted",
     "full_name",
+    "has_triton_kernels",
     "kernel_of",
     "macro_text",
     "manifest_of_record",
@@ -126,6 +128,11 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
     """Return macros in the form that is equal for the same variant: 4 and "4" are the same value."""
     pairs = macros.items() if isinstance(macros, Mapping) else macros
     return tuple(sorted((name, macro_text(value)) for name, value in pairs))
+
+
+def has_triton_kernels(variants: Sequence[Variant]) -> bool:
+    """Return whether variants are kernels of Triton; see `parts.triton.signatures`."""
+    return any(name == "triton" for variant in variants[:1] for name, _ in variant)
 
 
 # NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
@@ -231,6 +238,10 @@ class Parameter(NamedTuple):
         return f"{self.size} bytes" if is_unknown_struct else self.cpp or f".{self.type}"
 
 
+PythonParameter = tuple[str, str, MacroValue | None]
+"""(name, kind, default) of a parameter of a kernel written in Python; see `parts.triton.signatures`."""
+
+
 class KernelInfo(NamedTuple):
     """A kernel in the manifest: its C++ name or name expression, its symbol in the images, and its parameters."""
 
@@ -239,6 +250,8 @@ class KernelInfo(NamedTuple):
     parameters: tuple[Parameter, ...]
     absent: tuple[str, ...] = ()
     """Targets ("sm_75") whose images lack this kernel; () unless the project allows absent kernels."""
+    python: tuple[PythonParameter, ...] = ()
+    """Parameters of the Python function; () for a kernel that was not written in Python."""
 
     @property
     def short_name(self) -> str:
@@ -549,7 +562,10 @@ def kernel_of(row: Mapping[str, Any], structs: Mapping[str, "Struct"]) -> Kernel
         struct = structs[each["struct"]] if "struct" in each and structs else None
         texts = printable(each["cpp"]), printable(each.get("name", ""))
         parameters.append(Parameter(printable(each["type"]), start, size, *texts, struct))
-    return KernelInfo(printable(row["name"]), printable(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])))
+    python = tuple((printable(name), kind, default) for name, kind, default in row.get("python", ()))
+    return KernelInfo(
+        printable(row["name"]), printable(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])), python
+    )
 
 
 def _list(value: Any) -> list[Any]:

@@ -150,6 +150,8 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
             "left_out": tuple(LeftOutCode(*each) for each in document["left_out"]),
             "absent_headers": tuple(AbsentHeader(*each) for each in document["absent_headers"]),
             "declared": tuple(document["declared"]),
+            "python": tuple(tuple(each) for each in document["python"]),
+            "assembler": document["assembler"] and tuple(document["assembler"]),
         }
     )
 
@@ -164,7 +166,7 @@ def _struct(item: list[Any] | None) -> Struct | None:
     return Struct(name, size, tuple(found))
 
 
-FORMAT = "jobs 14"
+FORMAT = "jobs 15"
 """Version of the layout of this file's cache entries (for jobs, links, modules and include folders). It is part of each
 entry's cache key."""
 

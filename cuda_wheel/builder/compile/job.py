@@ -1,8 +1,8 @@
 """Compile one job: one source for one architecture. Runs in worker processes only; see `workers`.
 
 The input is a job with its source text, and the output is bytes; nothing here reads settings, wheels or manifests.
-`compile_cuda`, `compile_nvvm_ir` and `read_ptx_source` are the front ends, one for each kind of source. All later steps
-are the same for all kinds.
+`compile_cuda`, `compile_nvvm_ir`, `read_ptx_source` and `compile_triton` are the front ends, one for each kind of
+source. All later steps are the same for all kinds.
 """
 
 from __future__ import annotations
@@ -123,7 +123,18 @@ def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
     return AbsentHeader(file, line, name, is_listed(name, job.missing_headers) or "")
 
 
-_FRONT_ENDS = {"cuda": compile_cuda, "nvvm": compile_nvvm_ir, "ptx": read_ptx_source}
+def _compile_triton(job: Job) -> Compiled:
+    from cuda_wheel.builder.compile.triton_kernels import compile_triton  # few projects have kernels of Triton
+
+    return compile_triton(job)
+
+
+_FRONT_ENDS = {
+    "cuda": compile_cuda,
+    "nvvm": compile_nvvm_ir,
+    "ptx": read_ptx_source,
+    "triton": _compile_triton,
+}
 
 
 def compile_job(job: Job) -> Compiled:

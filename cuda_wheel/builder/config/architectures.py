@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = ["DEFAULT", "HELP", "is_specific", "named_targets", "settle", "split"]
+__all__ = ["DEFAULT", "FIRST_OF_TRITON", "HELP", "is_specific", "named_targets", "settle", "split", "triton_targets"]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
 
@@ -134,3 +134,45 @@ def _check(target: Target, known: Sequence[int], where: str, compiler: str) -> N
         raise ConfigError(
             f'{where}: {target} does not exist: "{target.suffix}" targets begin with sm_{first}{target.suffix}.'
         )
+
+
+_TRITON_DEFAULT = (80, 90, 100, 120)
+"""Architectures for which "default" has machine code of kernels of Triton. Triton does not promise support before 8.0.
+Source: Triton, README, "Compatibility"."""
+
+FIRST_OF_TRITON: Version = (8, 0)
+"""First compute capability that Triton promises to support; see above."""
+
+_FIRST_SPECIFIC = 90
+"""First architecture for which Triton generates code for "a" targets only. Source: `sm_arch_from_capability` in
+Triton's back end for NVIDIA GPUs, 3.4 to 3.9."""
+
+
+def triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
+    """Return the targets for which Triton compiles in place of `targets`, which `entries` name.
+
+    From 9.0 on, machine code is for an "a" target, which one compute capability runs, and PTX would be too. So PTX is
+    for the highest of the named architectures before 9.0, or else for 8.0: it runs on all later GPUs. Raises
+    ConfigError for an "f" target, which Triton does not have.
+    """
+    chosen = list(targets)
+    if {entry.lower() for entry in entries} == {DEFAULT}:
+        chosen = [_target(number, "", True) for number in _TRITON_DEFAULT] + [_target(_TRITON_DEFAULT[0], "", False)]
+    family = next((target for target in chosen if target.suffix == "f"), None)
+    if family is not None:
+        raise ConfigError(
+            f'{where} has {family.arch}: Triton has no family targets. Write the compute capabilities, such as "100".'
+        )
+    portable = [target for target in chosen if _number(target) < _FIRST_SPECIFIC]
+    fallback = max(portable, key=_number)._replace(real=False) if portable else _target(80, "", False)
+    found = [
+        each
+        if _number(each) < _FIRST_SPECIFIC or each.suffix
+        else (each._replace(suffix="a") if each.real else fallback)
+        for each in chosen
+    ]
+    return tuple(sorted({*found}, key=lambda target: (not target.real, target)))
+
+
+def _number(target: Target) -> int:
+    return 10 * target.major + target.minor

@@ -3,6 +3,7 @@
 The same fields give the parser and the JSON schema for validate-pyproject. CUDAARCHS, CMake's environment variable,
 overrides the architectures of a project and of its modules. `variants` in a module's table gives lists of values of
 macros, and every combination is a variant unless `exclude` names it; or it gives each variant's macros in `rows`.
+`[[tool.cuda-wheel.triton]]` names kernels of Triton; see `config.triton`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,15 @@ from typing import Any
 
 from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
+from cuda_wheel.builder.config.triton import (
+    ARGUMENTS,
+    COUNTS,
+    KERNEL_PATH,
+    OTHER_OPTIONS,
+    Rows,
+    kernel_variants,
+    module_and_function,
+)
 from cuda_wheel.builder.config.values import (
     ARCHITECTURES,
     BACK_END,
@@ -51,6 +61,7 @@ __all__ = [
     "Config",
     "ModuleConfig",
     "Settings",
+    "TritonConfig",
     "ignored_options",
     "override_module",
     "override_project",
@@ -360,6 +371,48 @@ class ModuleConfig(Settings):
     )
 
 
+OWN_ARCHITECTURES: Kind[Architectures | None] = Kind(ARCHITECTURES.parse, ARCHITECTURES.schema)
+
+
+@dataclass(frozen=True)
+class TritonConfig:
+    """One `[[tool.cuda-wheel.triton]]`: a kernel of Triton, and what to compile it for."""
+
+    kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
+    name: str = _key(
+        STRING,
+        "",
+        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
+        "",
+    )
+    arguments: Rows = _key(
+        ARGUMENTS,
+        (),
+        'A type ("*fp32:16", "i32", "fp32") or a constant for each parameter; a list means each of its values. Or a '
+        "list of such tables. Required.",
+        "",
+    )
+    num_warps: tuple[int, ...] = _key(COUNTS, (4,), "Warps of a block, or a list: each is compiled.", "4")
+    num_stages: tuple[int, ...] = _key(COUNTS, (3,), "Stages of software pipelining, or a list.", "3")
+    num_ctas: tuple[int, ...] = _key(COUNTS, (1,), "Blocks of a cluster, or a list.", "1")
+    options: Variant = _key(
+        OTHER_OPTIONS, (), "Further options of Triton's compiler, such as `{ maxnreg = 128 }`.", "{}"
+    )
+    architectures: Architectures | None = _key(
+        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
+    )
+
+    @property
+    def module(self) -> str:
+        """Dotted name of the module that the kernel belongs to."""
+        return self.name or module_and_function(self.kernel)[0]
+
+    def variants(self, where: str) -> list[Variant]:
+        """Return the kernel's variants, in the order of its rows; raises ConfigError, which names the table `where`."""
+        counts = self.num_warps, self.num_stages, self.num_ctas
+        return kernel_variants(self.kernel, self.arguments, *counts, self.options, where)
+
+
 @dataclass(frozen=True)
 class Config(Settings):
     """All of `[tool.cuda-wheel]`, checked. Every front end creates it with `from_table`."""
@@ -428,6 +481,7 @@ class Config(Settings):
         '"8GiB"',
     )
     module: tuple[ModuleConfig, ...] = _key(TABLES, (), "Modules with settings of their own, one table each.")
+    triton: tuple[TritonConfig, ...] = _key(TABLES, (), "Kernels of Triton, one table each.")
 
     def for_module(self, name: str = "") -> ModuleConfig:
         """Return the settings of a module that has no table of its own."""
@@ -456,14 +510,27 @@ class Config(Settings):
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
             _check_macros(module, own, where)  # type: ignore[arg-type]
             modules.append(module)
+        kernels = [
+            _triton(own, f"{TABLE}.triton[{index}]")  # type: ignore[arg-type]
+            for index, own in enumerate(config.triton)
+        ]
         if config.split != "none" and config.compress != "none":
             raise ConfigError(
                 f'{TABLE}.compress = "{config.compress}" and {TABLE}.split = "{config.split}" exclude each other: '
                 "images of a compressed fatbin cannot be told apart. Leave compress out: wheels are compressed."
             )
-        config = replace(config, module=tuple(modules))
+        config = replace(config, module=tuple(modules), triton=tuple(kernels))
         override = (environ or {}).get(VARIABLE, "").strip()
         return _with_override(config, override) if override else config
+
+
+def _triton(own: Mapping[str, Any], where: str) -> TritonConfig:
+    """Return the settings of one `[[tool.cuda-wheel.triton]]`. Raises ConfigError."""
+    table = TritonConfig(**_parsed(TritonConfig, own, where))
+    for key, value in (("kernel", table.kernel), ("arguments", table.arguments)):
+        if not value:
+            raise ConfigError(f'{where} has no {key}: it needs kernel = "MODULE:FUNCTION" and arguments.')
+    return table
 
 
 def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> None:
@@ -493,10 +560,14 @@ def _with_override(config: Config, value: str) -> Config:
     owns = (module.architectures for module in config.module)
     overridden = (replaced if own == shared else override_module(own, value) for own in owns)
     modules = tuple(replace(each, architectures=own) for each, own in zip(config.module, overridden, strict=True))
-    return replace(config, architectures=replaced, module=modules)
+    kernels = tuple(
+        each if each.architectures is None else replace(each, architectures=override_module(each.architectures, value))
+        for each in config.triton
+    )
+    return replace(config, architectures=replaced, module=modules, triton=kernels)
 
 
-def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _parsed(cls: type[Settings | TritonConfig], table: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return field name -> parsed value of each key in `table`, a TOML table with the keys of `cls`. Fields that the
     key `options` sets are included: "-std=c++20" sets `std`.
 
@@ -511,7 +582,7 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
             parsed[known[key].name] = known[key].metadata["parse"](value, f"{where}.{key}")
         except ValueError as error:  # an integer of more digits than Python converts to a string
             raise ConfigError(f"{where}.{key}: {error}.") from None
-    return parsed | _keys_in_options(parsed, where)
+    return parsed | (_keys_in_options(parsed, where) if issubclass(cls, Settings) else {})
 
 
 def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -563,6 +634,7 @@ def table_schema(tool: str = "cuda-wheel") -> dict[str, Any]:
     """Return the schema of the table: the entry point of the group `validate_pyproject.tool_schema`."""
     schema = _object(Config)
     schema["properties"]["module"]["items"] = _object(ModuleConfig) | {"required": ["name"]}
+    schema["properties"]["triton"]["items"] = _object(TritonConfig) | {"required": ["kernel", "arguments"]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": "urn:cuda-wheel:pyproject-table",
@@ -571,7 +643,7 @@ def table_schema(tool: str = "cuda-wheel") -> dict[str, Any]:
     }
 
 
-def _object(cls: type[Settings]) -> dict[str, Any]:
+def _object(cls: type[Settings | TritonConfig]) -> dict[str, Any]:
     properties = {
         item.name.replace("_", "-"): {"description": item.metadata["doc"], **item.metadata["schema"]}
         for item in fields(cls)

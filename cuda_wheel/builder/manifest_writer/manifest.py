@@ -34,6 +34,7 @@ from cuda_wheel.runtime.manifest import (
     Manifest,
     Target,
     Version,
+    dotted,
     parse_version,
 )
 from cuda_wheel.runtime.parts.formats import ptx
@@ -197,6 +198,8 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         left_out=_unique(unit.left_out for unit in units),
         absent_headers=_unique(unit.absent_headers for unit in units),
         uses_build_time=any(unit.uses_build_time for unit in units),
+        python=next((unit.python for unit in units if unit.python), ()),
+        assembler=next((unit.assembler for unit in units if unit.assembler), None),
     )
 
 
@@ -268,7 +271,7 @@ def built_module(
         fatbin=name.rpartition(".")[2] + ".fatbin",
         fatbin_size=len(bundled.content),
         fatbin_sha256=sha256(bundled.content).hexdigest(),
-        toolchain=_compilers(module, toolchain)
+        toolchain=_compilers(module, toolchain, results.values())
         | header_versions(toolchain, headers)
         | _system_headers(module, headers or ()),
         sources=module.module.paths,
@@ -301,7 +304,7 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
         ptx_version_compiled=version and (result.ptx_version_compiled or version),
         # Machine code from any release of a CUDA major version runs on any driver of that major version or a later
         # one. Source: CUDA Compatibility, "Minor Version Compatibility".
-        driver=(cuda[0], 0) if version is None else first_reading(version, cuda),
+        driver=((result.assembler or cuda)[0], 0) if version is None else first_reading(version, cuda),
         offset=offset,
         size=len(content),
         sha256=sha256(content).hexdigest(),
@@ -332,15 +335,18 @@ def _long_size(module: ModulePlan) -> int | None:
     return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
 
 
-def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
+def _compilers(module: ModulePlan, toolchain: Toolchain, results: Iterable[Compiled]) -> dict[str, str]:
     """Return name -> release, for each compiler and linker that built a module, such as {"nvrtc": "12.9.86",
     "nvjitlink": "12.9"}."""
     nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
+    triton = next((job.triton.partition(" ")[0] for job in module.jobs if job.triton), None)
+    assemblers = sorted({result.assembler for result in results if result.assembler})
     return {
         "nvrtc": toolchain.nvrtc,
         "nvjitlink": toolchain.nvjitlink,
         "nvfatbin": toolchain.nvfatbin,
         **({"nvvm": nvvm} if nvvm else {}),
+        **({"triton": triton, "ptxas": ", ".join(map(dotted, assemblers))} if triton else {}),
     }
 
 

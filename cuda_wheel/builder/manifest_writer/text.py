@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cuda_wheel import __version__
-from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, dotted, sha256_of
+from cuda_wheel.runtime.manifest import FORMAT, Image, KernelInfo, Manifest, Parameter, dotted, sha256_of
 from cuda_wheel.runtime.parts.companions import Split
 from cuda_wheel.runtime.parts.dtypes import Struct
 from cuda_wheel.runtime.parts.many_kernels import block_number
@@ -146,18 +146,19 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
         "options": list(manifest.options),
         "host_code": list(manifest.host_code),
         "images": [image_to_json(image) for image in manifest.images],
-        "kernels": [
-            kernel._asdict()
-            | {"parameters": [_parameter_to_json(each, structs) for each in kernel.parameters]}
-            | {"absent": list(kernel.absent)}
-            for kernel in manifest.kernels
-        ],
+        "kernels": [_kernel_to_json(kernel, structs) for kernel in manifest.kernels],
         "structs": {structs[each]: _struct_to_json(each, structs) for each in structs},
         "globals": [variable._asdict() for variable in manifest.globals],
         "extern": [external._asdict() for external in manifest.extern],
         "long_size": manifest.long_size,
         "specialize": manifest.specialize and manifest.specialize._asdict(),
     }
+
+
+def _kernel_to_json(kernel: KernelInfo, structs: Mapping[Struct, str]) -> dict[str, Any]:
+    document = {key: value for key, value in kernel._asdict().items() if key != "python" or value}
+    parameters = [_parameter_to_json(each, structs) for each in kernel.parameters]
+    return document | {"parameters": parameters, "absent": list(kernel.absent)}
 
 
 def split_to_json(split: Split) -> dict[str, Any]:

@@ -18,14 +18,16 @@ from typing import Any
 
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
+from cuda_wheel.builder.config.triton import module_and_function
 from cuda_wheel.builder.config.values import check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.header_dependencies import option_folders, sources_included_by_others
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, leads_out, shown
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
-from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
+from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_python_source, read_source_file
 from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text, same_macros
+from cuda_wheel.runtime.parts.triton.signatures import KERNEL
 
 __all__ = [
     "EXCLUDED",
@@ -45,6 +47,7 @@ __all__ = [
     "select",
     "source_module",
     "specialized",
+    "triton_modules",
     "variants_of",
 ]
 
@@ -242,6 +245,16 @@ class SourceModule:
         """Whether the wheel contains the module in a form that can be loaded without linking."""
         return not self.settings.extern or bool(self.defaults)
 
+    @property
+    def is_triton(self) -> bool:
+        """Whether the module has kernels of Triton."""
+        return self.sources[0].kind == "triton"
+
+    def kernel_source(self, variant: Variant) -> Source:
+        """Return the source of the kernel of Triton that a variant of this module compiles."""
+        module = module_and_function(str(dict(variant)[KERNEL]))[0]
+        return next(source for source in self.sources if source.module == module)
+
     def mentions(self, name: str) -> str:
         """Return where the sources contain the last part of a C++ name, to follow a message: ", mentioned at a.cu:3,
         b.cu:7"; "" if no source does."""
@@ -249,7 +262,7 @@ class SourceModule:
         word = re.compile(rf"\b{re.escape(last)}\b")
         places = []
         for source in (*self.sources, *self.defaults):
-            if source.kind in ("cuda", "nvvm", "ptx"):
+            if source.kind in ("cuda", "nvvm", "ptx", "triton"):
                 lines = (number for number, line in enumerate(source.text.split("\n"), 1) if word.search(line))
                 places += [f"{source.path}:{number}" for number in lines][:3]
             elif last.encode() in source.content:
@@ -260,8 +273,14 @@ class SourceModule:
 def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
     """Return each variant of a module as a module of its own; a module without variants is the only element.
 
-    The macros of a variant take precedence over `defines`.
+    The macros of a variant take precedence over `defines`. A variant of kernels of Triton has its kernel's source only.
     """
+    if module.is_triton:
+        settings = replace(module.settings, variants=())
+        return tuple(
+            replace(module, variant=variant, settings=settings, sources=(module.kernel_source(variant),))
+            for variant in module.settings.variants
+        )
     return tuple(
         replace(module, variant=variant, settings=_with_macros(module.settings, variant))
         for variant in module.settings.variants
@@ -342,16 +361,62 @@ def select(
             other = settings[name].sources[0]
             raise ConfigError(f"{source} and {other} would both become the module {name}: rename one of them.")
         settings[name] = replace(config.for_module(name), sources=(source,))
-    if not settings:
+    triton = {module.name: module for module in triton_modules(config, root, files)}
+    both = sorted(settings.keys() & triton.keys())
+    if both:
+        raise ConfigError(
+            f"{settings[both[0]].sources[0]} and [[{TABLE}.triton]] would both become the module {both[0]}: give the "
+            "kernels of Triton another name."
+        )
+    if not settings and not triton:
         raise ConfigError(
             "there is nothing to compile: no .cu file is in the packages that go into the wheel. Put them beside the "
             "Python modules; if they are there, check whether .gitignore or the back end excludes them."
         )
     packages = {str(parent) for file in files for parent in PurePosixPath(file.destination).parents}
-    for module in settings.values():
-        check_name(module.name, module.sources[0], packages)
-    check_case(settings, [file.destination for file in files])
-    return tuple(_source_module(root, module, note) for _, module in sorted(settings.items()))
+    for name, source in {each.name: each.sources[0] for each in settings.values()}.items():
+        check_name(name, source, packages)
+    for name, module in triton.items():
+        check_name(name, module.paths[0], packages)
+    check_case([*settings, *triton], [file.destination for file in files])
+    modules = {name: _source_module(root, module, note) for name, module in settings.items()} | triton
+    return tuple(module for _, module in sorted(modules.items()))
+
+
+def triton_modules(config: Config, root: Path, files: Iterable[WheelFile]) -> list[SourceModule]:
+    """Return the modules of `[[tool.cuda-wheel.triton]]`. Raises ConfigError.
+
+    `files` are the files of the project's wheel, with the Python modules of the kernels.
+    """
+    sources = {file.destination: os.path.relpath(file.source, root).replace(os.sep, "/") for file in files}
+    found: dict[str, SourceModule] = {}
+    for index, table in enumerate(config.triton):
+        where = f"{TABLE}.triton[{index}]"
+        python = module_and_function(table.kernel)[0]
+        stem = python.replace(".", "/")
+        path = next((sources[each] for each in (f"{stem}.py", f"{stem}/__init__.py") if each in sources), None)
+        if path is None:
+            raise ConfigError(f"{where}.kernel: the wheel has no {stem}.py, the module of the kernel {table.kernel}.")
+        source = read_python_source(root, path, python)
+        architectures = table.architectures or config.architectures
+        before = found.get(table.module)
+        if before is None:
+            settings = replace(ModuleConfig(name=table.module), architectures=architectures)
+            before = SourceModule(table.module, (source,), (), settings)
+        if before.settings.architectures.entries != architectures.entries:
+            raise ConfigError(
+                f"{where} has other architectures than an earlier table for {table.module}: a module has one list."
+            )
+        variants = (*before.settings.variants, *table.variants(where))
+        twice = next((each for at, each in enumerate(variants) if each in variants[:at]), None)
+        if twice is not None:
+            raise ConfigError(f"{where} has {full_name(table.module, twice)}, as an earlier table: leave one out.")
+        found[table.module] = replace(
+            before,
+            sources=tuple(dict.fromkeys((*before.sources, source))),
+            settings=replace(before.settings, variants=variants),
+        )
+    return list(found.values())
 
 
 def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Config, SourceModule]:

@@ -21,7 +21,7 @@ from cuda_wheel.runtime.parts.formats.elf import ELF_MAGIC, section_names
 from cuda_wheel.runtime.parts.formats.fatbin import FATBIN_MAGIC
 from cuda_wheel.runtime.parts.formats.kinds import ARCHIVE_MAGIC, LTOIR_MAGIC
 
-__all__ = ["CHECKS", "COMPILED", "KINDS", "Source", "SourceKind", "faulty", "read_source_file"]
+__all__ = ["CHECKS", "COMPILED", "KINDS", "Source", "SourceKind", "faulty", "read_python_source", "read_source_file"]
 
 
 _RELOCATABLE_SECTION, _COMPLETE_SECTION = "__nv_relfatbin", ".nv_fatbin"
@@ -116,9 +116,9 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
 code", or None. For a damaged file, it may raise ValueError or struct.error instead."""
 
 
-SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source. "cuda" (CUDA C++) and "nvvm" (NVVM IR) are compiled. "ptx" is compiled or linked. Sources of the
-other kinds are linked as they are. All words but "cuda" and "nvvm" are nvJitLink's own."""
+SourceKind = Literal["cuda", "nvvm", "triton", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
+"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR) and "triton" (Python) are compiled. "ptx" is compiled or
+linked. Sources of the other kinds are linked as they are. All words but the first three are nvJitLink's own."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
@@ -129,7 +129,7 @@ KINDS: dict[str, SourceKind] = {
 COMPILED = ("cuda", "nvvm")
 """Kinds of sources that can be compiled to LTO-IR and relocatable PTX."""
 
-_TEXT_SUFFIXES = (".cu", ".ll", ".ptx")
+_TEXT_SUFFIXES = (".cu", ".ll", ".ptx", ".py")
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,8 @@ class Source:
     """Kind of the source, which the suffix of the file decides."""
     content: bytes
     """Content of the file. A text file's byte-order mark is removed, and so is the NUL at the end of PTX."""
+    module: str = ""
+    """Dotted name of the Python module; "" for a source in another language."""
 
     @property
     def text(self) -> str:
@@ -165,9 +167,15 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
     return Source(path, kind, content)
 
 
+def read_python_source(root: Path, path: str, module: str) -> Source:
+    """Return a Python file with kernels of Triton; `path` is project-relative, `module` the Python module's name.
+    Raises ConfigError if the file cannot be read."""
+    return Source(path, "triton", _read(root, path), module)
+
+
 def _read(root: Path, source: str) -> bytes:
-    """Return the content of the project-relative file `source`. Of a text file (.cu, .ll, .ptx), a byte-order mark at
-    the start and, for PTX, a NUL at the end are removed.
+    """Return the content of the project-relative file `source`. Of a text file (.cu, .ll, .ptx, .py), a byte-order
+    mark at the start and, for PTX, a NUL at the end are removed.
 
     Raises ConfigError if the file cannot be read or is outside the project, and if a text file is not valid.
     """

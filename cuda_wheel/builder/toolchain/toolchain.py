@@ -23,6 +23,7 @@ __all__ = [
     "Nvvm",
     "Toolchain",
     "ToolchainPart",
+    "Triton",
 ]
 
 
@@ -189,6 +190,17 @@ class Nvvm(NamedTuple):
     """Newest version (major, minor) of NVVM IR that libNVVM reads."""
     build: str = ""
     """Identifier of the exact builds of libNVVM and libdevice, without their paths and times."""
+
+
+class Triton(NamedTuple):
+    """Triton, as it is installed in the environment of the build."""
+
+    release: str
+    """Exact release: "3.6.0"."""
+    library: str
+    """Absolute path of the library with its compiler."""
+    build: str
+    """Identifier of the exact build of its compiler and of its assemblers."""
 
 
 class ToolchainPart(NamedTuple):

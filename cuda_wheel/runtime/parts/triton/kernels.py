@@ -1,0 +1,660 @@
+"""Kernels of Triton from a wheel: choose what was compiled for the arguments of a launch, and launch it without Triton.
+
+A module has a variant for each kernel and each set of types, constants and options that it was compiled for (see
+`signatures`). The first launch with arguments of some kind looks for the variant and loads it; later ones with equal
+types, hints and constants find it in a dictionary.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple, NoReturn
+
+from ...arguments import is_of, plain_number, value_text
+from ...driver import check_result, cuda_driver, current_device
+from ...errors import ArgumentError, ImageError, UnknownKernelError, need
+from ...files import files_and_manifest
+from ...generated import Missing, define
+from ...launching import launcher_of
+from ...manifest import PythonParameter, macro_text
+from ...module import Kernel, Module
+from ...streams import block_stream, stream_address
+from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type
+
+__all__ = ["TritonKernel", "TritonModule"]
+
+
+_MISSING = Missing()
+"""Value of a constant that a launch leaves out."""
+
+_ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element != "u1"}
+"""Name of an array's element type -> Triton's name: "float32" -> "fp32"."""
+
+_INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float64"} | {
+    f"{kind[0]}{size}": f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)
+}
+"""Type in `__cuda_array_interface__`, without the byte order -> name of the element type: "f4" -> "float32"."""
+
+_ANY = ":?"
+"""In the place of a hint: the address or number may be any. Alone: the constant may be any."""
+
+_I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
+
+
+_Compiled = Mapping[str, Any]
+"""What one kernel was compiled for: the values of a variant by parameter and option; see `signatures`."""
+
+
+class _Prepared(NamedTuple):
+    """How to launch with arguments of one kind."""
+
+    kernel: Kernel
+    launch: Callable[..., None]
+    places: tuple[int, ...]
+    """Numbers of the arguments that the kernel takes."""
+    types: tuple[Type, ...]
+    """Type of each of them."""
+    hidden: tuple[None, ...]
+    """Arguments for the parameters that Triton adds."""
+    threads: int
+    blocks: int
+    """Blocks of a cluster, by which the grid grows."""
+    options: Mapping[str, Any]
+    """Shared memory and attributes of the launch, for `Kernel.launch`."""
+    scratch: int
+    """Bytes of global memory that each block of the grid needs."""
+    constants: Mapping[str, Any]
+    """Constants and options by name, for a grid that is a function."""
+
+
+class TritonModule(Mapping[str, "TritonKernel"]):
+    """A module with kernels of Triton: a mapping from their names to kernels. `load` returns one.
+
+    A name is that of the Python function, or "MODULE:FUNCTION" if several modules have one of that name. An unknown
+    name raises UnknownKernelError.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        variants: "Sequence[tuple[tuple[str, object], ...]]",
+        device: int | None,
+        load: Callable[[Mapping[str, Any]], Module],
+    ) -> None:
+        """`load` loads the variant with these macros."""
+        self.name = name
+        self._by_path: dict[str, TritonKernel] = {}
+        compiled: dict[str, list[Mapping[str, Any]]] = {}
+        for variant in variants:
+            compiled.setdefault(str(dict(variant)[KERNEL]), []).append(dict(variant))
+        for path, of_kernel in compiled.items():
+            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
+            (info,) = manifest.kernels
+            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, load)
+        self._by_name: dict[str, list[str]] = {}
+        for path in compiled:
+            self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
+
+    __eq__ = object.__eq__  # by identity; a Mapping would compare contents
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a loaded module belongs to this process: pickle its name, and load it in the other process")
+
+    def __getitem__(self, name: str) -> "TritonKernel":
+        paths = [name] if name in self._by_path else self._by_name.get(name, [])
+        if len(paths) != 1:
+            several = f"several kernels {name!r}: {', '.join(paths)}" if paths else f"no kernel {name!r}"
+            raise UnknownKernelError(f"{self.name} has {several}" if paths else self._unknown(name))
+        return self._by_path[paths[0]]
+
+    def _unknown(self, name: str) -> str:
+        from difflib import get_close_matches  # only for an error
+
+        near = get_close_matches(str(name), list(self), n=1)
+        return f"{self.name} has no kernel {name!r}" + (
+            f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(self)}"
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        for name, paths in self._by_name.items():
+            yield from [name] if len(paths) == 1 else paths
+
+    def __len__(self) -> int:
+        return len(self._by_path)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels' names."""
+        return tuple(self)
+
+    is_loaded = True
+    """Each kernel's variants are loaded when a launch needs them."""
+
+    def __repr__(self) -> str:
+        return f"<TritonModule {self.name}: {', '.join(self)}>"
+
+
+class TritonKernel:
+    """A kernel of Triton. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
+
+    def __init__(
+        self,
+        module: str,
+        path: str,
+        parameters: Sequence[PythonParameter],
+        variants: Sequence[_Compiled],
+        load: Callable[[Mapping[str, Any]], Module],
+    ) -> None:
+        self.name = path.rpartition(":")[2]
+        self.parameters = tuple(parameters)
+        """(name, kind, default) of each parameter of the Python function; see `signatures`."""
+        self._module = module
+        self._variants = tuple(variants)
+        self._load = load
+        self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
+        self._arguments = frozenset(at for at, (_, kind, _) in enumerate(parameters) if kind == "argument")
+        self._prepared: dict[tuple[Any, ...], _Prepared] = {}
+        self._elements: dict[Any, str] = {}
+        """Element type of an array, as its library has it -> Triton's name."""
+        source = _launch_source(self.parameters, variants)
+        if source is not None:
+            defaults = [
+                _MISSING if default is None or kind in ("tuned", "computed") else _value_of(default)
+                for _, kind, default in self.parameters
+            ]
+            namespace = {"defaults": defaults, "known": {}, "launch_any": self._launch}
+            self.__dict__["launch"] = define("launch", source, namespace, f"{module}, {self.name}")
+            self.__dict__["launch"].__doc__ = type(self).launch.__doc__
+            self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = namespace["known"]  # type: ignore[assignment]
+
+    @property
+    def variants(self) -> tuple[Mapping[str, Any], ...]:
+        """What the kernel was compiled for, in the order of the settings: types, constants and options by name."""
+        return self._variants
+
+    def launch(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> None:
+        """Launch the kernel as Triton does when `kernel[grid]` is called with these arguments.
+
+        `grid` has one to three numbers of blocks, or is a function of all arguments, constants and options by name that
+        returns them; a grid with a 0 launches nothing. Arrays, numbers and `stream` are as in `Kernel.launch`. Options
+        (`num_warps`, `num_stages`, `num_ctas`) choose among what was compiled; without them, the settings' first
+        that fits is launched. What was compiled for arguments that are divisible by 16, or equal to 1, is preferred
+        where they are.
+
+        Raises ArgumentError if nothing was compiled for these arguments; it lists what was. Raises what `load` and
+        `Kernel.launch` raise.
+        """
+        self._launch(grid, args, named, stream)
+
+    def _launch(
+        self,
+        grid: Any,
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        stream: Any,
+        key: tuple[Any, ...] | None = None,
+    ) -> None:
+        """Launch with the arguments of `launch`, some of which may be `_MISSING`.
+
+        `key` is that of the generated function, which later finds under it how to launch; None if it has none for these
+        arguments.
+        """
+        values, options = self._values(args, named)
+        prepared = self._prepare(values, options)
+        blocks = self._grid(grid, values, prepared)
+        if 0 in blocks:
+            return
+        given = [values[at] for at in prepared.places]
+        if prepared.scratch:
+            self._launch_with_scratch(blocks, prepared, given, stream)
+            return
+        prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options)
+        if key is not None and prepared.blocks == 1:
+            self._known[key] = _quick_launch(prepared, len(values)), prepared.constants
+
+    def _launch_with_scratch(
+        self, blocks: tuple[int, ...], prepared: _Prepared, given: Sequence[Any], stream: Any
+    ) -> None:
+        with _Scratch(prepared, given, prod(blocks), stream) as (address, chosen):
+            prepared.launch(
+                blocks, prepared.threads, *given, address, *prepared.hidden[1:], stream=chosen, **prepared.options
+            )
+
+    def bind(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> Callable[..., None]:
+        """Check a launch, and return a function that launches it, the fastest way; nothing is launched yet.
+
+        The parameters are those of `launch`. The function takes the arguments that are not constants, in their order;
+        for those that a call leaves out at the end, it uses the ones given here. What was compiled for these arguments
+        is launched for all calls: an array at an address, or a number, that it was not compiled for raises
+        ArgumentError.
+
+            step = kernel.bind(grid, x, y, out, n, BLOCK=1024)
+            step(y, x)
+        """
+        need("bind")
+        values, options = self._values(args, named)
+        prepared = self._prepare(values, options)
+        blocks = self._grid(grid, values, prepared)
+        given = [values[at] for at in prepared.places]
+        if 0 in blocks:
+            return lambda *others: None
+        if prepared.scratch:
+
+            def inner(*others: Any) -> None:
+                self._launch_with_scratch(blocks, prepared, [*others, *given[len(others) :]], stream)
+
+        else:
+            inner = prepared.kernel.bind(
+                blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options
+            )
+        hinted = [
+            (at, value, bool(type_.pointer))
+            for at, (value, type_) in enumerate(zip(given, prepared.types, strict=True))
+            if type_.hint
+        ]
+        count = len(given)
+
+        def bound(*others: Any) -> None:
+            for at, value, is_pointer in hinted:
+                if at < len(others):
+                    value = others[at]
+                if (_address(value) if is_pointer else value) & 15:
+                    raise ArgumentError(
+                        f"{self.name} is bound to what was compiled for a multiple of 16 as argument {at + 1}, and "
+                        f"{value_text(value)} is {'at no such address' if is_pointer else 'none'}: bind it with this "
+                        "argument, or call launch"
+                    )
+            if len(others) > count:
+                raise ArgumentError(f"{self.name} is bound with {count} arguments, and got {len(others)}")
+            inner(*others)
+
+        return bound
+
+    # --- the arguments ------------------------------------------------------------------------------
+
+    def _values(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return the value of each parameter, and the options; raises ArgumentError."""
+        count = len(self.parameters)
+        if len(args) > count:
+            raise ArgumentError(f"{self.name} takes {count} arguments, ({', '.join(self._names)}), but got {len(args)}")
+        values = [*args, *([_MISSING] * (count - len(args)))]
+        options = {}
+        for name, value in named.items():
+            at = self._names.get(name)
+            if at is None:
+                if name not in OPTIONS and not any(name in each for each in self._variants):
+                    raise ArgumentError(f"{self.name} has no parameter {name!r}: it has {', '.join(self._names)}")
+                options[name] = value
+            elif at < len(args):
+                raise ArgumentError(f"{self.name} got two values for {name!r}")
+            else:
+                values[at] = value
+        if any(value is _MISSING for value in values):
+            for at, (name, kind, default) in enumerate(self.parameters):
+                if values[at] is not _MISSING or kind == "tuned":
+                    continue
+                if kind == "computed" or default is None:
+                    computed = ", which triton.heuristics computes in Triton's own launch: pass its value"
+                    raise ArgumentError(
+                        f"{self.name} got no value for {name!r}{computed if kind == 'computed' else ''}"
+                    )
+                values[at] = _value_of(default)
+        return values, options
+
+    def _kind(self, value: Any) -> str:
+        """Return a value as Triton would specialize for it: "*fp32:16", "i32", "i32:1", "fp32" or "None".
+
+        Raises ArgumentError for what no kernel of Triton takes.
+        """
+        kind = type(value)
+        if kind is not int:
+            if kind is float:
+                return "fp32"
+            if value is None:
+                return "None"
+            if hasattr(value, "dtype") and getattr(value, "shape", None) != ():
+                return self._kind_of_array(value)
+            if hasattr(value, "data_ptr") or hasattr(value, "__cuda_array_interface__"):
+                return self._kind_of_array(value)
+            value = plain_number(value)
+            kind = type(value)
+        if kind is bool:
+            return "i1"
+        if hasattr(kind, "__index__"):
+            number = int(value)
+            hint = ":1" if number == 1 else "" if number % 16 else ":16"
+            if -_I32 <= number < _I32:
+                return f"i32{hint}"
+            if -_I64 <= number < _U64:
+                return f"{'i64' if number < _I64 else 'u64'}{hint}"
+        if hasattr(kind, "__float__"):
+            return "fp32"
+        raise ArgumentError(f"{self.name} takes arrays on the GPU, numbers and None, not {value_text(value)}")
+
+    def _kind_of_array(self, array: Any) -> str:
+        element = self._element(array)
+        return f"*{element}:16" if _address(array) % 16 == 0 else f"*{element}"
+
+    def _element(self, array: Any) -> str:
+        """Return Triton's name of an array's element type; raises ArgumentError for a type that Triton lacks."""
+        element = self._elements.get(array.dtype) if hasattr(array, "dtype") else None
+        if element is None:
+            if hasattr(array, "dtype"):
+                name = str(array.dtype).rpartition(".")[2]  # "torch.float32", "float32"
+            else:  # "<f4"
+                name = str(array.__cuda_array_interface__["typestr"])
+                name = _INTERFACE_TYPES.get(name[1:], name)
+            element = _ELEMENTS.get(name)
+            if element is None:
+                raise ArgumentError(
+                    f"{self.name}: an array of {name or 'an unknown element type'} is of no type that Triton has: "
+                    f"{', '.join(_ELEMENTS)}"
+                )
+            if hasattr(array, "dtype"):
+                self._elements[array.dtype] = element
+        return element
+
+    def _grid(self, grid: Any, values: Sequence[Any], prepared: _Prepared) -> tuple[int, ...]:
+        """Return the numbers of blocks; raises ArgumentError."""
+        if callable(grid):
+            grid = grid({**dict(zip(self._names, values, strict=True)), **prepared.constants})
+        try:
+            blocks = tuple(map(int, grid)) if hasattr(grid, "__len__") else (int(grid),)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{self.name}: grid must be one to three numbers, not {value_text(grid)}") from None
+        if not 1 <= len(blocks) <= 3 or min(blocks) < 0:
+            raise ArgumentError(f"{self.name}: grid must be one to three numbers of 0 and more, not {value_text(grid)}")
+        return (blocks[0] * prepared.blocks, *blocks[1:])
+
+    def check(self, args: Sequence[Any], named: Mapping[str, Any], is_unknown: Callable[[Any], bool]) -> None:
+        """Raise ArgumentError if nothing was compiled for arguments of these types and for these constants.
+
+        It is for calls without data: arrays may lie at any address, and an argument for which `is_unknown` is true may
+        be any integer of 32 bits.
+        """
+        values, options = self._values(args, named)
+        kinds = []
+        for at, value in enumerate(values):
+            if at not in self._arguments:
+                kinds.append(_ANY if is_unknown(value) else _constant_text(value))
+            elif is_unknown(value):
+                kinds.append(f"i32{_ANY}")
+            elif hasattr(value, "data_ptr"):
+                kinds.append(f"*{self._element(value)}{_ANY}")
+            else:
+                kinds.append(self._kind(value))
+        self._chosen(kinds, values, options)
+
+    # --- the choice ---------------------------------------------------------------------------------
+
+    def _prepare(self, values: Sequence[Any], options: Mapping[str, Any]) -> _Prepared:
+        """Return how to launch with these arguments; load the variant for them if no launch needed it before."""
+        kinds = [
+            self._kind(value) if at in self._arguments else _constant_text(value) for at, value in enumerate(values)
+        ]
+        key = (*kinds, *options.items()) if options else tuple(kinds)
+        try:
+            return self._prepared[key]
+        except KeyError:
+            pass
+        chosen = self._chosen(kinds, values, options)
+        return self._prepared.setdefault(key, self._loaded(chosen))
+
+    def _chosen(self, kinds: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]) -> _Compiled:
+        """Return the variant for arguments of these kinds: of those that fit, the one that was compiled with the most
+        hints; of several, the first. Raises ArgumentError if none fits."""
+        best: tuple[int, _Compiled] | None = None
+        for each in self._variants:
+            points = self._points(each, kinds, values, options)
+            if points is not None and (best is None or points > best[0]):
+                best = points, each
+        if best is None:
+            raise ArgumentError(self._nothing_fits(kinds, options))
+        return best[1]
+
+    def _points(
+        self, compiled: _Compiled, kinds: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]
+    ) -> int | None:
+        """Return how well a variant fits, by the hints that it was compiled with; None if it does not fit."""
+        total = 0
+        for (name, _, default), kind, value in zip(self.parameters, kinds, values, strict=True):
+            built = compiled.get(name, default)
+            if read_type(built) is not None:
+                points = _fit(str(built), kind)
+            else:  # a constant that the launch leaves out may have any value that was compiled
+                points = 1 if value is _MISSING or kind in (_ANY, macro_text(built)) else None
+            if points is None:
+                return None
+            total += points
+        for name, value in options.items():
+            built = compiled.get(name, 1 if name == "num_ctas" else None)
+            if built is None or macro_text(built) != macro_text(value):
+                return None
+        return total
+
+    def _nothing_fits(self, kinds: Sequence[str], options: Mapping[str, Any]) -> str:
+        pairs = [*zip(self._names, kinds, strict=True), *options.items()]
+        asked = ", ".join(f"{name}={value}" for name, value in pairs)
+
+        def differing(compiled: _Compiled) -> int:
+            return sum(str(compiled.get(name)) != str(value) for name, value in pairs)
+
+        nearest = sorted(self._variants, key=differing)[:5]
+        listed = "".join(
+            "\n  " + ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
+            for each in nearest
+        )
+        more = f"\n  and {len(self._variants) - len(nearest)} more" if len(self._variants) > len(nearest) else ""
+        return (
+            f"{self._module}: {self.name} was not compiled for {asked}. It was compiled for, the nearest first:{listed}"
+            f"{more}\nAdd what is missing to arguments of its [[tool.cuda-wheel.triton]], and build the wheel again."
+        )
+
+    def _loaded(self, compiled: _Compiled) -> _Prepared:
+        """Load a variant, and prepare its launches."""
+        module = self._load(compiled)
+        (name,) = module
+        kernel = module[name]
+        figures = module.image.resources.get(kernel.info.symbol, {})
+        if "threads" not in figures:
+            raise ImageError(f"the manifest of {module.manifest.full_name} is damaged: it has no threads")
+        types = {
+            at: type_
+            for at, (name, _, default) in enumerate(self.parameters)
+            if (type_ := read_type(compiled.get(name, default))) is not None and type_.hint != "1"
+        }
+        blocks = figures.get("ctas", 1)
+        options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
+        options |= {name: True for name in ("cooperative", "programmatic") if name in figures}
+        options |= {"cluster": blocks} if blocks > 1 else {}
+        return _Prepared(
+            kernel=kernel,
+            launch=launcher_of(kernel).launch,
+            places=tuple(types),
+            types=tuple(types.values()),
+            hidden=(None,) * (len(kernel.info.parameters) - len(types)),
+            threads=figures["threads"],
+            blocks=blocks,
+            options=options,
+            scratch=figures.get("global_scratch", 0),
+            constants={
+                name: _value_of(value)
+                for name, value in compiled.items()
+                if name != KERNEL and read_type(value) is None
+            },
+        )
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        """Return a function that launches with this grid, as `kernel[grid]` does in Triton."""
+
+        def launch(*args: Any, **named: Any) -> None:
+            self.launch(grid, *args, **named)
+
+        return launch
+
+    def __repr__(self) -> str:
+        return f"<TritonKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"
+
+
+_LAUNCH = """
+def launch(grid, {parameters}, *more, stream=None, **options):
+    key = run = None
+    if not options and not more:
+        try:
+            key = ({key})
+            run, constants = known[key]
+        except Exception:
+            pass
+    if run is not None:
+        blocks = grid({{{values}, **constants}}) if callable(grid) else grid
+        kind = type(blocks)
+        if (kind is tuple and 0 not in blocks) or (kind is int and blocks):
+            return run(blocks, stream, {names})
+        grid = blocks
+    launch_any(grid, [{names}, *more], options, stream, key)
+"""
+"""Source of `TritonKernel.launch`. The key has what the choice of the variant depends on; for arguments of unusual
+types it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
+
+_OWN_NAMES = {
+    "grid",
+    "stream",
+    "options",
+    "key",
+    "run",
+    "known",
+    "launch_any",
+    "blocks",
+    "kind",
+    "constants",
+}
+
+
+def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs."""
+    names = [name for name, _, _ in parameters]
+    if not names or not _OWN_NAMES.isdisjoint(names):
+        return None
+    keys = []
+    for name, kind, default in parameters:
+        types = [read_type(each.get(name, default)) for each in variants]
+        if kind != "argument":
+            keys.append(f"type({name}), {name}")
+        elif None in types:
+            keys.append(f"{name} is None or fail()")
+        elif all(type_ is not None and type_.pointer for type_ in types):
+            keys.append(f"{name}.dtype, {name}.data_ptr() & 15 == 0")
+        else:
+            is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
+            other = f"type({name}) is float or fail()"
+            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
+    return _LAUNCH.format(
+        parameters=", ".join(f"{name}=defaults[{at}]" for at, name in enumerate(names)),
+        key=", ".join(keys) + ",",
+        names=", ".join(names),
+        values=", ".join(f"{name!r}: {name}" for name in names),
+    )
+
+
+def _quick_launch(prepared: _Prepared, count: int) -> Callable[..., None]:
+    """Return a function of the grid, the stream and a value for each of `count` parameters, which launches."""
+    names = [f"a{at}" for at in range(count)]
+    given = "".join(f"a{at}, " for at in prepared.places)
+    source = (
+        f"def run(grid, stream, {', '.join(names)}):\n"
+        f"    launch(grid, {prepared.threads}, {given}{'None, ' * len(prepared.hidden)}stream=stream, **options)"
+    )
+    namespace = {"launch": prepared.launch, "options": prepared.options}
+    return define(
+        "run", source if prepared.options else source.replace(", **options", ""), namespace, prepared.kernel.name
+    )
+
+
+def _fit(built: str, kind: str) -> int | None:
+    """Return how well an argument of the kind `kind` fits what was compiled for the type `built`: 0 and more, the more
+    hints the better; None if it does not fit. ("i32", "i32:16") -> 1, ("i32:16", "i32:16") -> 3."""
+    want, given = read_type(built), read_type(kind.removesuffix(_ANY))
+    if want is None or given is None or bool(want.pointer) != bool(given.pointer):
+        return None
+    if want.hint not in ("", given.hint) and not kind.endswith(_ANY):
+        return None
+    points = 2 if want.hint else 0
+    if want.element == given.element:
+        return points + 1
+    if want.pointer or given.pointer:
+        return None
+    # What does not fit into 32 bits needs a wider integer. Of others, the launch checks whether the type holds them.
+    wider = {"i32": ("i", "u"), "i64": ("i64", "u64"), "u64": ("u64",)}.get(given.element, ())
+    if want.element.startswith(wider) and want.element != "i1":
+        return points
+    return points if (given.element, want.element) == ("fp32", "fp64") else None
+
+
+def _constant_text(value: Any) -> str:
+    """Return a constant as the text that a variant's value has: `1024` -> "1024", `"relu"` -> "'relu'"."""
+    if value is _MISSING:
+        return "left out"
+    if isinstance(value, bool | int | float):
+        return macro_text(value)
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return value if value.startswith("tl.") else repr(value)
+    value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
+    if isinstance(value, bool | int | float | str):
+        return _constant_text(value)
+    if hasattr(value, "__index__"):
+        return str(int(value))
+    name = getattr(value, "name", None)  # `tl.float16.name` is "fp16"
+    if isinstance(name, str) and name in TYPES:
+        return f"tl.{TYPES[name][1]}"
+    return value_text(value)
+
+
+def _value_of(value: Any) -> Any:
+    """Return the constant that a variant's value means: "None" -> None, "'relu'" -> "relu"."""
+    if value == "None":
+        return None
+    if isinstance(value, str) and value[:1] in "'\"":
+        from ast import literal_eval  # rare
+
+        return literal_eval(value)
+    return value
+
+
+def _address(array: Any) -> int:
+    """Return the address of an array; 1, which is divisible by nothing, if it is not known."""
+    if hasattr(array, "data_ptr"):
+        return int(array.data_ptr())
+    if is_of(type(array), "cupy", "ndarray"):
+        return int(array.data.ptr)
+    try:
+        return int(array.__cuda_array_interface__["data"][0])
+    except Exception:  # JAX's arrays of bfloat16, and arrays that only DLPack exports
+        return 1
+
+
+class _Scratch:
+    """Global memory for one launch, which is freed on the launch's stream. A context manager: (address, stream)."""
+
+    def __init__(self, prepared: _Prepared, given: Sequence[Any], blocks: int, stream: Any) -> None:
+        self._size = prepared.scratch * blocks // prepared.blocks
+        self._stream = self._stream_of(prepared.kernel, given, stream)
+        self._address = 0
+
+    @staticmethod
+    def _stream_of(kernel: Kernel, given: Sequence[Any], stream: Any) -> int:
+        if stream is None:
+            stream = block_stream()
+        if stream is not None:
+            return stream_address(stream)
+        arrays = tuple(value for value in given if type(value) not in (int, float, bool))
+        return launcher_of(kernel).find_stream(arrays, current_device() or 0)
+
+    def __enter__(self) -> tuple[int, int]:
+        result = cuda_driver().cuMemAllocAsync(self._size, self._stream)
+        self._address = int(check_result(result, f"allocating {self._size} bytes of scratch memory"))
+        return self._address, self._stream
+
+    def __exit__(self, *_: object) -> None:
+        check_result(cuda_driver().cuMemFreeAsync(self._address, self._stream), "freeing scratch memory")
