@@ -48,7 +48,7 @@ class Materials:
     """Finds the files of a project and the packages of this environment that modules are built from."""
 
     def __init__(
-        self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None, triton: Triton | None
+        self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None, triton: Triton | None = None
     ) -> None:
         self._root = root
         self._is_vendored = config.loader == "vendor"
