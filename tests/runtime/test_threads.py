@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from cuda_wheel.runtime.streams import launch_stream
 from tests.support.array_libraries import cupy_array, torch_tensor
 from tests.support.driver import Driver
 from tests.support.launches import saxpy, takes
+from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -42,26 +42,6 @@ def switching() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(interval)
-
-
-def in_threads(count: int, work: Callable[[int], object]) -> None:
-    """Call `work` with 0 to `count` - 1 in threads that begin together; raise the first error of a thread."""
-    barrier, errors = threading.Barrier(count), list[BaseException]()
-
-    def run(number: int) -> None:
-        barrier.wait()
-        try:
-            work(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_a_function_is_the_one_of_its_source_though_another_thread_defines_its_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -13,10 +14,12 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel.inspect import doctor
+from cuda_wheel.runtime.manifest import Target
 from cuda_wheel.runtime.parts import companions
 from tests.split.conftest import write_project
 from tests.support.driver import Driver, Result
 from tests.support.processes import build_wheel, run_cuda_wheel
+from tests.support.threads import in_threads
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE
 
 pytestmark = pytest.mark.one_toolchain
@@ -83,6 +86,22 @@ def test_a_warning_says_once_what_is_missing(installed, use: Use) -> None:
     (warning,) = caught
     assert warning.category is RuntimeWarning and warning.filename == __file__
     assert 'demo-cuda-sm90 has it, pip install "demo[sm90]==1"' in str(warning.message)
+
+
+def test_threads_that_load_at_the_same_time_warn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(set[str]):
+        def __contains__(self, name: object) -> bool:
+            found = super().__contains__(name)
+            time.sleep(0.01)
+            return found
+
+    warned = list[str]()
+    monkeypatch.setattr(companions, "_warned", Slow())
+    monkeypatch.setattr(companions.warnings, "warn", lambda text, *_, **more: warned.append(text))
+    missing = companions.Companion("sm90", "demo-sm90", "demo_sm90", (Target.parse("sm_90"),), (13, 0), "0" * 64)
+    split = companions.Split("demo", "1", None, (missing,))
+    in_threads(4, lambda number: companions._warn(split, missing, (9, 0)))
+    assert len(warned) == 1
 
 
 def test_a_driver_that_reads_no_machine_code_needs_no_companion(installed, use: Use, extra: str) -> None:
