@@ -23,6 +23,8 @@ PARALLEL = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist=loadfile", "--
 all tests of a file in one process, because they share what they build; files in the order of tests/conftest.py."""
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 FREE_THREADED = ["3.13t", "3.14t"]
+FROM_SOURCE = ["msgpack", "pyyaml", "tornado"]
+"""What Python 3.13t must compile. For other distributions, it takes the newest release that has a wheel."""
 _WHEELS: list[Path] = []
 """cuda-wheel's own wheel, if this run of nox has built it."""
 PTXAS = ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"]
@@ -50,11 +52,15 @@ def keep_bytecode(session: nox.Session) -> None:
     session.env.update({"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)})
 
 
-def install(session: nox.Session, toolchain: str, *groups: str, without: str | None = None) -> None:
-    """Install cuda-wheel's own wheel with a toolchain and with these dependency groups, `without` one distribution."""
+def install(session: nox.Session, toolchain: str, *groups: str) -> None:
+    """Install cuda-wheel's own wheel with a toolchain and with these dependency groups."""
     wheel = own_wheel(session)
-    required = nox.project.dependency_groups(PYPROJECT, *groups)
-    session.install(f"{wheel}[{toolchain}]", *(each for each in required if without is None or without not in each))
+    required, options = nox.project.dependency_groups(PYPROJECT, *groups), []
+    if session.python == "3.13t":
+        # It needs cryptography, which 3.13t cannot have; its tests are skipped.
+        required = [each for each in required if not each.startswith("pypi-attestations")]
+        options = ["--only-binary=:all:", *(f"--no-binary={each}" for each in FROM_SOURCE)]
+    session.install(f"{wheel}[{toolchain}]", *required, *options)
     # An earlier run may have installed the same version with different content.
     session.install("--force-reinstall", "--no-deps", str(wheel))
 
@@ -117,9 +123,7 @@ def free_threaded(session: nox.Session) -> None:
     Without PYTHON_GIL=0, an extension module that does not declare to need no GIL would switch it on for all.
     """
     keep_bytecode(session)
-    # It needs cryptography, which cannot be installed there; its tests are skipped.
-    without = "pypi-attestations" if session.python == "3.13t" else None
-    install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}", without=without)
+    install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.run("python", "-c", "import sys, cuda.bindings.driver; assert not sys._is_gil_enabled()")
     session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "not slow"]), env={"PYTHON_GIL": "0"})
 
