@@ -480,9 +480,11 @@ def _compiled_with_types(
     kernels = [symbol for symbol, each in compiled.kernels.items() if each and not symbol.startswith("_Z")]
     if kernels:
         text = request["text"] + f"\ntemplate <class> __global__ void {_TYPES}() {{}}\n".encode()
-        result = compile_({**request, "text": text, "expressions": [f"{_TYPES}<decltype({each})>" for each in kernels]})
+        own = request["expressions"]
+        expressions = [*own, *(f"{_TYPES}<decltype({each})>" for each in kernels)]
+        result = compile_({**request, "text": text, "expressions": expressions})
         if result is not None and not result["error"]:
-            return result, dict(zip(kernels, map(_types_in, result["symbols"]), strict=True))
+            return result, dict(zip(kernels, map(_types_in, result["symbols"][len(own) :]), strict=True))
     return compile_(request), {}
 
 

@@ -206,7 +206,7 @@ def test_no_cut_or_changed_byte_makes_an_error() -> None:
 TEXT = 'struct S { int a; }; __global__ void k(S s) {}\nextern "C" __global__ void c(S s, int n) {}\n'
 NAMED = "__global__ void named(int n) {}\n"  # of two kernels of one name, the text alone says nothing
 IN_STRUCT = Parameter("b8", 0, 8)
-REQUEST: Any = {"options": [], "name": "k.cu", "text": b"text", "expressions": []}
+REQUEST: Any = {"options": [], "name": "k.cu", "text": b"text", "expressions": ["own<1>"]}
 
 
 def job_of(text: str = TEXT, **changes: Any) -> Job:
@@ -228,8 +228,8 @@ class StandInCompiler:
 
     def __call__(self, request: Any) -> Any:
         self.requests.append(request)
-        error = self._error or ("an error" if request["expressions"] and self._symbols is None else "")
-        return {"ptx": RECORDED.encode() + b"\xff", "error": error, "symbols": self._symbols or []}
+        error = self._error or ("an error" if len(request["expressions"]) > 1 and self._symbols is None else "")
+        return {"ptx": RECORDED.encode() + b"\xff", "error": error, "symbols": ["_Z3own", *(self._symbols or [])]}
 
 
 def asked(job: Job, known: Compiled) -> bool:
@@ -324,7 +324,7 @@ def test_the_answer_is_of_the_kernels_and_the_request_of_the_job() -> None:
     assert request == expected
     names = [f"cuda_wheel_types_of_a_kernel<decltype({name})>" for name in ("c", "other")]
     text = b"text\ntemplate <class> __global__ void cuda_wheel_types_of_a_kernel() {}\n"
-    assert with_types == {**expected, "text": text, "expressions": names}
+    assert with_types == {**expected, "text": text, "expressions": ["own<1>", *names]}
     assert result == replace(known, parameters={"c": declared_parameters(RECORDED)["c"], "other": ()})
     assert isinstance(result.parameters["c"][0], Declared)
 
