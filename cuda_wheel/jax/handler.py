@@ -230,10 +230,12 @@ class ProgramLaunches:
         """
         # Numbers such as "#2" do not count: the process that exported the program may have made operators of the same
         # name in another order.
-        named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
+        # A copy, because another thread may make an operator meanwhile.
+        operators = self._operators.copy()
+        named = [kernels for name, kernels in operators.items() if base_name(name) == base_name(launch.operator)]
         if not named:
             raise ArgumentError(f"the program needs the operator {launch.operator}, which this process has not made")
-        own = self._operators.get(launch.operator)
+        own = operators.get(launch.operator)
         for kernels in ([own] if own else []) + named:
             if _identity(kernels, launch) == launch.kernel:
                 return kernels

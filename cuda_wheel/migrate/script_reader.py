@@ -621,7 +621,8 @@ class _ScriptReader:
         if isinstance(node.op, ast.Add):
             return UNKNOWN if self._is_exact and UNKNOWN in (left, right) else summed(left, right)
         if isinstance(node.op, ast.Div) and isinstance(left, Path) and isinstance(right, (str, Path)):
-            return UNKNOWN if is_large(str(left)) else left / right
+            # As a string: Python 3.12 and later join all parts of both paths anew, one after the other.
+            return UNKNOWN if is_large(str(left)) else left / str(right)
         if isinstance(node.op, ast.Mod) and isinstance(left, str) and right is not UNKNOWN:
             return UNKNOWN if is_wide(left) else attempt(lambda: left % right)
         return UNKNOWN

@@ -427,9 +427,10 @@ class KernelInstances:
 
     def _found(self, choice: KernelChoice) -> _Found:
         if choice not in self._choices:
-            found = self._choices[choice] = self._find(choice)
+            found = self._find(choice)
             if found.info is not None:
                 self._check_kinds(found.info)
+            self._choices[choice] = found  # checked, because later calls and other threads use it
         return self._choices[choice]
 
     def _find(self, choice: KernelChoice) -> _Found:

@@ -104,14 +104,15 @@ class ModuleKernels:
 
     @cached_property
     def _triton(self) -> "TritonModule | None":
-        """The module if it has kernels of Triton, else None."""
+        """The module if it has kernels of Triton; None if it has others, or if its manifest cannot be read."""
         try:
             self._found = read_manifest(self.module, self._macros)
         except UnknownVariantError as unknown:
             if not self._macros and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
                 module: Any = load(self.module)
                 return module  # type: ignore[no-any-return]
-            raise
+        except CudaWheelError:  # `check_of` meets it too, and says which operator is concerned
+            pass
         return None
 
     def triton_kernel(self, name: str) -> TritonKernel:

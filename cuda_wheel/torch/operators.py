@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 from cuda_wheel.operators.declarations import InputArgument, declared
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 _registrations: dict[str, tuple[Any, Any]] = {}
 """Name of an operator -> (PyTorch's `Library` object, the operator). Destroying the library ends the registrations of
 the operator."""
+
+_registering = RLock()
+"""Lock held while an operator is registered. It may be taken again by the thread that has it, because PyTorch may run
+other Python code meanwhile."""
 
 
 # For type checkers: a Python function's annotations are those of its operator. What a declaration with `kernel` takes,
@@ -287,24 +292,25 @@ def _registered(
     except (RuntimeError, UnicodeError) as error:
         reason = next(iter(str(error).splitlines()), "").removesuffix(" here:")
         raise ArgumentError(f"{name}: PyTorch cannot read the schema {written}: {reason}") from None
-    operators = getattr(torch.ops, namespace)
-    library, earlier = _registrations.pop(name, (None, None))
-    if library is not None:
-        library._destroy()
-    if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
-        raise ArgumentError(
-            f"{name}: torch.ops.{namespace}.{short} exists already: choose another name, or implement the "
-            "existing operator for CUDA with torch.library.Library.impl"
-        )
-    library = torch.library.Library(namespace, "FRAGMENT")
-    try:
-        made = _register(torch, library, name, written, functions, inputs, len(parsed.returns), gradients, settings)
-    except BaseException:
-        library._destroy()
-        raise
-    _registrations[name] = library, made
-    if earlier is not None and type(earlier) is not torch._ops.OpOverload:
-        type(earlier).__call__ = lambda earlier, *args, **more: made(*args, **more)  # who holds it gets the new one
+    with _registering:
+        operators = getattr(torch.ops, namespace)
+        library, earlier = _registrations.pop(name, (None, None))
+        if library is not None:
+            library._destroy()
+        if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
+            raise ArgumentError(
+                f"{name}: torch.ops.{namespace}.{short} exists already: choose another name, or implement the "
+                "existing operator for CUDA with torch.library.Library.impl"
+            )
+        library = torch.library.Library(namespace, "FRAGMENT")
+        try:
+            made = _register(torch, library, name, written, functions, inputs, len(parsed.returns), gradients, settings)
+        except BaseException:
+            library._destroy()
+            raise
+        _registrations[name] = library, made
+        if earlier is not None and type(earlier) is not torch._ops.OpOverload:
+            type(earlier).__call__ = lambda earlier, *args, **more: made(*args, **more)  # who holds it gets the new one
     return made
 
 

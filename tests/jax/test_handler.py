@@ -130,6 +130,20 @@ def test_a_text_that_is_not_of_this_process(call: Any, kernel: HostKernel, text:
     assert call(xla) == 1 and xla.errors[0][1].startswith(message)
 
 
+def test_an_operator_is_made_while_a_launch_looks_for_its_own(
+    call: Any, kernel: HostKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operators = {"demo::axpy": KernelInstances("demo::axpy", kernel, None)}
+    base_name = ffi_handler.base_name
+
+    def meanwhile(name: str) -> str:
+        operators[f"demo::other#{len(operators)}"] = operators["demo::axpy"]
+        return base_name(name)
+
+    monkeypatch.setattr(ffi_handler, "base_name", meanwhile)
+    assert ProgramLaunches(operators)._kernels(LAUNCH) is operators["demo::axpy"] and len(operators) > 1
+
+
 def test_an_error_of_xla_is_returned_as_it_is(call: Any, kernel: HostKernel) -> None:
     xla = frame()
     xla.stream = 0

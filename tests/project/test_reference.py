@@ -106,6 +106,7 @@ def test_every_environment_variable_is_described() -> None:
         "SYSTEMROOT",
         "LD_LIBRARY_PATH",
         "GLIBC_TUNABLES",
+        "MIMALLOC_ARENA_RESERVE",
         "PWD",
         "TMPDIR",
         "PATH",

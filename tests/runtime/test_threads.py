@@ -9,25 +9,35 @@ from __future__ import annotations
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime.errors import DriverError
+import cuda_wheel
+from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.generated import define
-from cuda_wheel.runtime.launching import launcher_of
+from cuda_wheel.runtime.launching import Launcher, launcher_of
 from cuda_wheel.runtime.module import ByName, Registry, _Library
 from cuda_wheel.runtime.parts import array_protocols, variants
 from cuda_wheel.runtime.streams import launch_stream
-from tests.support.array_libraries import cupy_array, torch_tensor
-from tests.support.driver import Driver
+from tests.soak import amount
+from tests.support.array_libraries import ADDRESS, OWN, Named, cupy_array, torch_tensor
+from tests.support.driver import Driver, Result, handle_of
 from tests.support.launches import saxpy, takes
+from tests.support.loaded_modules import forget_loaded_modules
+from tests.support.threads import in_threads
 
 pytestmark = pytest.mark.one_toolchain
 
+SAXPY = "saxpy_demo.kernels.saxpy"
+
 X, Y = 0x1000, 0x2000
+
+STRESS = amount(3, 300)
+"""Number of rounds of the tests in which threads do everything at the same time."""
 
 
 @pytest.fixture
@@ -42,26 +52,6 @@ def switching() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(interval)
-
-
-def in_threads(count: int, work: Callable[[int], object]) -> None:
-    """Call `work` with 0 to `count` - 1 in threads that begin together; raise the first error of a thread."""
-    barrier, errors = threading.Barrier(count), list[BaseException]()
-
-    def run(number: int) -> None:
-        barrier.wait()
-        try:
-            work(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_a_function_is_the_one_of_its_source_though_another_thread_defines_its_name() -> None:
@@ -221,3 +211,93 @@ def test_a_block_of_launch_stream_is_for_its_thread(driver: Driver, switching: N
 
     in_threads(6, work)
     assert all(launch.stream == int.from_bytes(launch.arguments or b"", "little") + 100 for launch in driver.launches)
+
+
+# --- all at the same time ----------------------------------------------------------------------------------------
+
+
+class Stress:
+    """What threads do with the wheel of saxpy: load, look up, bind and launch. Each launch says which thread made it."""
+
+    MAKES = (int, cupy_array, torch_tensor, lambda address: None, lambda address: Named(OWN))
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.launches = 0
+        self._counting = threading.Lock()
+
+    def work(self, number: int) -> None:
+        count = 0
+        for turn in range(6):
+            kernel = cuda_wheel.load(SAXPY)[("saxpy", " saxpy")[(number + turn) % 2]]
+            x, y = (self._array(number, turn + place, base) for place, base in enumerate((X, Y)))
+            size = number // 4 + 1  # so that threads share the memory of launches
+            grid = [size] if turn % 3 == 2 else (size, 1, 1)
+            more: dict[str, Any] = {"stream": number + 7} if turn % 2 else {}
+            with launch_stream(number + 7):
+                bound = kernel.bind(grid, 32 + turn, float(number), x, y, number, **more)
+                for _ in range(3):
+                    kernel.launch(grid, 32 + turn, number, x, y, number, check=turn != 4, **more)
+                    bound()
+                    bound(number + 0.5)
+                kernel.launch(size, (8, 4), float(number), x, y, number, cluster=size)
+            with pytest.raises(ArgumentError, match="argument 4"):
+                kernel.launch(grid, 32, 1.0, x, y, "no number", **more)
+            count += 10
+        with self._counting:
+            self.launches += count
+
+    def _array(self, number: int, turn: int, base: int) -> Any:
+        return self.MAKES[(number + turn) % len(self.MAKES)](base + 16 * number)
+
+    def check(self) -> None:
+        """Raise an assertion error if the driver got a launch that no thread made, or not all."""
+        assert len(self.driver.launches) == self.launches
+        for launch in self.driver.launches:
+            a, x, y, n = struct.unpack("<f4xQQi", launch.arguments or b"")
+            assert launch.grid == (n // 4 + 1, 1, 1) and a in (n, n + 0.5) and launch.stream == n + 7
+            assert x in (0, ADDRESS, X + 16 * n) and y in (0, ADDRESS, Y + 16 * n)
+            assert launch.attributes == ({"cluster": (n // 4 + 1, 1, 1)} if launch.block == (8, 4, 1) else {})
+
+
+@pytest.fixture
+def stress(site: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Stress:
+    driver = use((9, 0))
+    parameters = cuda_wheel.load(SAXPY)["saxpy"].parameters
+    driver = use((9, 0))
+    driver._answers["cuLibraryGetKernel"] = Result.CUDA_SUCCESS, handle_of(parameters)
+    driver.meanwhile = lambda: time.sleep(0)  # lets other threads run
+    monkeypatch.setattr(Launcher, "POOLS", 5)  # so that slots are dropped while others use them
+    return Stress(driver)
+
+
+def test_threads_load_look_up_bind_and_launch(stress: Stress, switching: None) -> None:
+    for _ in range(STRESS):
+        forget_loaded_modules()
+        loaded = len(stress.driver.loaded)
+        in_threads(10, stress.work)
+        assert len(stress.driver.loaded) == loaded + 1
+    stress.check()
+
+
+def test_threads_unload_what_others_load_and_launch(stress: Stress, switching: None) -> None:
+    driver = stress.driver
+
+    def work(number: int) -> None:
+        for turn in range(30):
+            try:
+                module = cuda_wheel.load(SAXPY)
+                kernel = module["saxpy"]
+                kernel.launch(1, 1, 1.0, X, Y, 1)
+                kernel.bind(1, 1, 1.0, X, Y, 1)()
+                if turn % 3 == number % 3:
+                    module.unload()
+            except DriverError as error:
+                if "was unloaded: load it again" not in str(error):
+                    raise
+
+    for _ in range(STRESS):
+        in_threads(8, work)
+    assert len(driver.loaded) - len(driver.unloaded) in (0, 1)
+    cuda_wheel.load(SAXPY).unload()
+    assert len(driver.loaded) == len(driver.unloaded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import time
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -14,10 +15,12 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel.inspect import doctor
+from cuda_wheel.runtime.manifest import Target
 from cuda_wheel.runtime.parts import companions
 from tests.split.conftest import write_project
 from tests.support.driver import Driver, Result
 from tests.support.processes import build_wheel, run_cuda_wheel
+from tests.support.threads import in_threads
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE
 
 pytestmark = pytest.mark.one_toolchain
@@ -104,6 +107,22 @@ def test_where_compiling_is_forbidden_the_companion_is_needed(
         assert loaded(device=1, **options) == ("sm_80", "native")
         # A Jetson: with PTX forbidden, what is not known to load is tried.
         assert loaded(device=2, **options) == ("sm_80", "native")
+
+
+def test_threads_that_load_at_the_same_time_warn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(set[str]):
+        def __contains__(self, name: object) -> bool:
+            found = super().__contains__(name)
+            time.sleep(0.01)
+            return found
+
+    warned = list[str]()
+    monkeypatch.setattr(companions, "_warned", Slow())
+    monkeypatch.setattr(companions.warnings, "warn", lambda text, *_, **more: warned.append(text))
+    missing = companions.Companion("sm90", "demo-sm90", "demo_sm90", (Target.parse("sm_90"),), (13, 0), "0" * 64)
+    split = companions.Split("demo", "1", None, (missing,))
+    in_threads(4, lambda number: companions._warn(split, missing, (9, 0)))
+    assert len(warned) == 1
 
 
 def test_a_driver_that_reads_no_machine_code_needs_no_companion(installed, use: Use, extra: str) -> None:

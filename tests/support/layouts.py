@@ -78,12 +78,12 @@ def environment(folder: Path, packages: Iterable[Distribution] = ()) -> Path:
 def base_python(folder: Path, packages: Iterable[Distribution] = ()) -> Path:
     """Create an installation of Python that is no virtual environment, with some of the toolchain's packages; return its
     interpreter."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    binary = folder / "bin" / version
+    own = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
+    binary = folder / "bin" / own.name
     link(Path(os.path.realpath(sys.executable)), binary)
-    library = folder / "lib" / version
+    library = folder / "lib" / own.name  # "python3.12", "python3.13t"
     library.mkdir(parents=True)
-    for entry in Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix})).iterdir():
+    for entry in own.iterdir():
         if entry.name not in ("site-packages", "dist-packages"):
             (library / entry.name).symlink_to(entry)
     add_python_packages(library / "site-packages")

@@ -7,6 +7,7 @@ Without a GPU, operators run here on tensors in host memory, and stand-ins compu
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
+from cuda_wheel.torch import operators as torch_operators
+from tests.support.threads import in_threads
 from tests.torch.quiet_pytorch import MARKS, torch
 from tests.torch.stand_in_kernels import StandIn
 from tests.torch.swish import differentiable, on_gpu, schema_of, swish, swish_kernel
@@ -251,6 +254,23 @@ def test_declaring_an_operator_again_replaces_it(name: str, on_cpu: None) -> Non
         swish(name, block=None)
     assert second(torch.ones(2), 5.0).tolist() == [5, 5]  # a declaration that fails changes nothing
     assert first(torch.ones(2), 3.0).tolist() == [3, 3]  # who holds the earlier one gets the new one
+
+
+def test_threads_declare_an_operator_one_after_the_other(
+    name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registering, register = list[int](), torch_operators._register
+
+    def slowly(*args: Any) -> Any:
+        registering.append(1)
+        time.sleep(0.02)
+        made = register(*args)
+        assert registering.pop() and not registering
+        return made
+
+    monkeypatch.setattr(torch_operators, "_register", slowly)
+    in_threads(4, lambda number: swish(name, defaults={"beta": float(number)}))
+    assert getattr(torch.ops.cuda_wheel_tests, name.partition("::")[2])(torch.zeros(2)).tolist() == [0, 0]
 
 
 def test_a_name_that_pytorch_has_is_refused() -> None:

@@ -454,10 +454,54 @@ def with_parameters(
         return replace(compiled, parameters=dict.fromkeys(compiled.kernels, ()))
     options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
     options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
-    result = compile_({**request, "options": options})
+    result, types = _compiled_with_types({**request, "options": options}, compiled, compile_)
     declared = {} if result is None or result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
+    for symbol in types.keys() & declared.keys():
+        declared[symbol] = _with_qualified_types(declared[symbol], types[symbol])
     kernels = compiled.kernels if job.form != "lto" else declared
     return replace(compiled, parameters={symbol: declared.get(symbol, ()) for symbol in kernels})
+
+
+# The debugging information of CUDA 13 names types without their namespaces, and the symbols of `extern "C"` kernels
+# encode no types. The symbol of this template's instance encodes the type of a kernel. It has the parameters of the
+# kernel behind _TYPES_START; that of a function with these parameters has them behind _TYPES_FUNCTION.
+_TYPES = "cuda_wheel_types_of_a_kernel"
+_TYPES_START, _TYPES_END = f"_Z{len(_TYPES)}{_TYPES}IFv", "EEvv"
+_TYPES_FUNCTION = f"_Z{len(_TYPES)}{_TYPES}IvEv"
+
+
+def _compiled_with_types(
+    request: NvrtcRequest, compiled: Compiled, compile_: Callable[[NvrtcRequest], NvrtcResult | None]
+) -> tuple[NvrtcResult | None, dict[str, Sequence[str]]]:
+    """Compile a source. Return the result, and symbol -> parameter types of the kernels whose symbols encode no types.
+
+    The mapping is empty if the types cannot be found, as for a kernel inside a namespace.
+    """
+    kernels = [symbol for symbol, each in compiled.kernels.items() if each and not symbol.startswith("_Z")]
+    if kernels:
+        text = request["text"] + f"\ntemplate <class> __global__ void {_TYPES}() {{}}\n".encode()
+        own = request["expressions"]
+        expressions = [*own, *(f"{_TYPES}<decltype({each})>" for each in kernels)]
+        result = compile_({**request, "text": text, "expressions": expressions})
+        if result is not None and not result["error"]:
+            return result, dict(zip(kernels, map(_types_in, result["symbols"][len(own) :]), strict=True))
+    return compile_(request), {}
+
+
+def _types_in(symbol: str) -> Sequence[str]:
+    """Return the types of a kernel's parameters that the symbol of an instance of _TYPES encodes; () if unknown."""
+    parameters = symbol.removeprefix(_TYPES_START).removesuffix(_TYPES_END)
+    return signature(_TYPES_FUNCTION + parameters).parameters or ()
+
+
+def _with_qualified_types(declared: tuple[Declared, ...], types: Sequence[str]) -> tuple[Declared, ...]:
+    """Return the parameters with these types, where the types of structs and pointers are known."""
+    if len(types) != len(declared):
+        return declared
+    return tuple(
+        each._replace(type=type_, struct=each.struct and each.struct._replace(name=type_)) if each.type else each
+        for each, type_ in zip(declared, types, strict=True)
+    )
 
 
 def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:

@@ -10,7 +10,7 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -103,13 +103,17 @@ def is_glob(path: str, root: Path) -> bool:
     return any(character in path for character in "*?[") and not (root / path).exists()
 
 
+def _glob(pattern: str, root: Path) -> Iterator[Path]:
+    """Return what matches a glob; raises ValueError, IndexError or NotImplementedError for an invalid one."""
+    if any("**" in part and part != "**" for part in PurePosixPath(pattern).parts):
+        raise ValueError('"**" can only be an entire path component')  # from Python 3.13 on, it would be "*"
+    return root.glob(pattern)
+
+
 def matching_files(pattern: str, where: str, root: Path) -> list[str]:
     """Return the project's files that match a glob, project-relative and sorted; ConfigError if there are none."""
     try:
-        # From Python 3.13 on, it is the same as "*".
-        if any("**" in part and part != "**" for part in PurePosixPath(pattern).parts):
-            raise ValueError('"**" can only be an entire path component')
-        matches = sorted(path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file())
+        matches = sorted(path.relative_to(root).as_posix() for path in _glob(pattern, root) if path.is_file())
     except (ValueError, IndexError, NotImplementedError) as error:
         raise ConfigError(f"{where}: {pattern!r} is not a pattern of files such as 'src/**/*.cu': {error}.") from error
     if not matches:
@@ -531,7 +535,7 @@ def named_sources(config: Config, root: Path) -> set[Path]:
     that do not exist are among them."""
     named = (path for module in config.module for path in (*module.sources, *module.extern_default))
     named = (path for path in named if not path.startswith(EXCLUDED))
-    paths = (path for each in named for path in (root.glob(each) if is_glob(each, root) else (root / each,)))
+    paths = (path for each in named for path in (_glob(each, root) if is_glob(each, root) else (root / each,)))
     return {Path(os.path.realpath(path)) for path in paths}
 
 
@@ -540,7 +544,7 @@ def is_excluded(config: Config, root: Path, source: str) -> bool:
     path = Path(root, source)
     for pattern in reversed(config.sources):
         positive = pattern.removeprefix(EXCLUDED)
-        if positive == source or (is_glob(positive, root) and path in root.glob(positive)):
+        if positive == source or (is_glob(positive, root) and path in _glob(positive, root)):
             return pattern != positive
     return False
 
@@ -550,7 +554,7 @@ def excluded_files(config: Config, root: Path) -> set[Path]:
     excluded: set[Path] = set()
     for pattern in config.sources:
         positive = pattern.removeprefix(EXCLUDED)
-        found = {*root.glob(positive)} if is_glob(positive, root) else {root / positive}
+        found = {*_glob(positive, root)} if is_glob(positive, root) else {root / positive}
         excluded = excluded - found if pattern == positive else excluded | found
     return excluded
 

@@ -451,9 +451,12 @@ def keep(arrays: Kept, stream: int) -> None:
         release(wait=len(_kept) - LIMIT)
 
 
-def release(wait: int = 0) -> None:
-    """Release the arrays of launches that have ended; wait for the `wait` oldest ones."""
-    if not _kept or is_forked() or not _releasing.acquire(blocking=False):
+def release(wait: int = 0, blocking: bool = False) -> None:
+    """Release the arrays of launches that have ended; wait for the `wait` oldest ones.
+
+    While another thread does so, this does nothing or, if `blocking`, waits for that thread first.
+    """
+    if not _kept or is_forked() or not _releasing.acquire(blocking):
         return  # in a forked process, the driver cannot be asked
     try:
         with relaxed_capture():  # others may ask nothing of events while this thread captures a graph
@@ -500,12 +503,18 @@ def _recorded(stream: int) -> _Mark:
 _started: list[bool] = []
 """[True] after the first array was kept; [] before."""
 
+_starting = Lock()
+"""Lock held by `_start`, which several threads may call."""
+
 
 def _start() -> None:
-    _started.append(True)
-    # Without this callback, the arrays of the last launch would be kept until the next one.
-    gc.callbacks.append(_after_collection)
-    atexit.register(_finish)  # runs before what the arrays' libraries registered when they were imported
+    with _starting:
+        if _started:
+            return
+        # Without this callback, the arrays of the last launch would be kept until the next one.
+        gc.callbacks.append(_after_collection)
+        atexit.register(_finish)  # runs before what the arrays' libraries registered when they were imported
+        _started.append(True)
 
 
 def _after_collection(phase: str, info: Any) -> None:
@@ -517,4 +526,4 @@ def _finish() -> None:
     """Wait, at exit, for all launches whose arrays are kept. The arrays' libraries free the arrays' memory later during
     the exit."""
     gc.callbacks.remove(_after_collection)
-    release(wait=len(_kept))
+    release(wait=len(_kept), blocking=True)  # a daemon thread may be releasing arrays just now

@@ -7,6 +7,7 @@ the SHA-256 of all its images, so that code of another version or build is never
 
 import os
 import warnings
+from threading import Lock
 from typing import Any, NamedTuple
 
 from ..errors import ImageError, NoImageError, to_add
@@ -132,10 +133,15 @@ _warned = set[str]()
 """The companions of which a warning was given in this process."""
 
 
+_warning = Lock()
+"""Lock held while `_warned` is read and changed, so that threads that load at the same time warn once."""
+
+
 def _warn(split: Split, missing: Companion, capability: Version) -> None:
-    if missing.distribution in _warned:
-        return
-    _warned.add(missing.distribution)
+    with _warning:
+        if missing.distribution in _warned:
+            return
+        _warned.add(missing.distribution)
     warnings.warn(
         f"{split.distribution} {split.version} has no machine code for this GPU ({dotted(capability)}), and its PTX is "
         f"compiled now: {missing.distribution} has it, {install_command(split, missing)}",

@@ -206,6 +206,7 @@ def test_no_cut_or_changed_byte_makes_an_error() -> None:
 TEXT = 'struct S { int a; }; __global__ void k(S s) {}\nextern "C" __global__ void c(S s, int n) {}\n'
 NAMED = "__global__ void named(int n) {}\n"  # of two kernels of one name, the text alone says nothing
 IN_STRUCT = Parameter("b8", 0, 8)
+REQUEST: Any = {"options": [], "name": "k.cu", "text": b"text", "expressions": ["own<1>"]}
 
 
 def job_of(text: str = TEXT, **changes: Any) -> Job:
@@ -218,20 +219,22 @@ def compiled(headers: tuple[str, ...] | None = (), ptx: bytes = b"", **kernels: 
 
 
 class StandInCompiler:
-    """Answers with RECORDED, or an error."""
+    """Answers with RECORDED, or an error, also if it is asked for `symbols` that it does not have."""
 
-    def __init__(self, error: str = "") -> None:
+    def __init__(self, error: str = "", symbols: list[str] | None = None) -> None:
         self.requests: list[Any] = []
         self._error = error
+        self._symbols = symbols
 
     def __call__(self, request: Any) -> Any:
         self.requests.append(request)
-        return {"ptx": RECORDED.encode() + b"\xff", "error": self._error}
+        error = self._error or ("an error" if len(request["expressions"]) > 1 and self._symbols is None else "")
+        return {"ptx": RECORDED.encode() + b"\xff", "error": error, "symbols": ["_Z3own", *(self._symbols or [])]}
 
 
 def asked(job: Job, known: Compiled) -> bool:
     compiler = StandInCompiler()
-    result = with_parameters(job, {"options": [], "name": "k.cu"}, known, compiler)
+    result = with_parameters(job, REQUEST, known, compiler)
     if not compiler.requests:
         assert result is known
     return bool(compiler.requests)
@@ -304,7 +307,7 @@ def test_a_source_of_relocatable_code_is_read_for_what_no_symbol_says() -> None:
         (NAMED + NAMED.replace("int", "float"), True),
     ):
         assert asked(job_of(text, form="lto"), known) is is_asked
-    result = with_parameters(job_of(form="lto"), {"options": []}, known, StandInCompiler())
+    result = with_parameters(job_of(form="lto"), REQUEST, known, StandInCompiler())
     assert result.parameters == declared_parameters(RECORDED)
 
 
@@ -312,21 +315,45 @@ def test_the_answer_is_of_the_kernels_and_the_request_of_the_job() -> None:
     compiler = StandInCompiler()
     known = compiled(c=(IN_STRUCT, Parameter("u32", 8, 4)), other=(IN_STRUCT,))
     options = ["-lineinfo", "-DX=1", "--generate-line-info", "-dlto", "--gpu-architecture=sm_90", "-G", "-lineinfo2"]
-    result = with_parameters(job_of(), {"options": options, "name": "k.cu"}, known, compiler)
-    (request,) = compiler.requests
-    assert request == {
-        "name": "k.cu",
+    result = with_parameters(job_of(), {**REQUEST, "options": options}, known, compiler)
+    with_types, request = compiler.requests
+    expected = {
+        **REQUEST,
         "options": ["-DX=1", "-lineinfo2", "--gpu-architecture=compute_80", "--device-debug"],
     }
+    assert request == expected
+    names = [f"cuda_wheel_types_of_a_kernel<decltype({name})>" for name in ("c", "other")]
+    text = b"text\ntemplate <class> __global__ void cuda_wheel_types_of_a_kernel() {}\n"
+    assert with_types == {**expected, "text": text, "expressions": ["own<1>", *names]}
     assert result == replace(known, parameters={"c": declared_parameters(RECORDED)["c"], "other": ()})
     assert isinstance(result.parameters["c"][0], Declared)
+
+
+def test_the_namespaces_of_types_come_from_a_symbol() -> None:
+    """In CUDA 13, the debugging information has none."""
+    known = compiled(c=(IN_STRUCT, Parameter("u32", 8, 4)))
+    plain = declared_parameters(RECORDED)["c"]
+    types = [each.type for each in plain]
+    rest = "3NegPvPVKf6Either4DeepPKPK4TailhPKv"
+    for parameters, qualified in (
+        (f"fPKfN1a1EEPKPfPNS2_4TailE{rest}", {2: "a::E", 4: "a::Tail*"}),
+        (f"fPKfN1a1EEPKPfR4Tail{rest}", {2: "a::E", 4: "Tail&"}),
+        ("fPKfN1a1EE", {}),  # of another number of parameters
+        ("?", {}),
+    ):
+        symbol = f"_Z28cuda_wheel_types_of_a_kernelIFv{parameters}EEvv"
+        found = with_parameters(job_of(), REQUEST, known, StandInCompiler(symbols=[symbol])).parameters["c"]
+        assert [each.type for each in found] == [qualified.get(index, type_) for index, type_ in enumerate(types)]
+        assert found[2].struct is not None and found[2].struct.name == found[2].type
+        assert [each.name for each in found] == [each.name for each in plain]
+    assert with_parameters(job_of(), REQUEST, known, StandInCompiler()).parameters["c"] == plain
 
 
 @pytest.mark.parametrize("answer", [None, "an error"])
 def test_without_an_answer_nothing_is_known(answer: str | None) -> None:
     known = compiled(c=(IN_STRUCT, Parameter("u32", 8, 4)))
     compiler = StandInCompiler(answer) if answer else lambda request: None
-    assert with_parameters(job_of(), {"options": []}, known, compiler) == replace(known, parameters={"c": ()})
+    assert with_parameters(job_of(), REQUEST, known, compiler) == replace(known, parameters={"c": ()})
 
 
 def test_large_code_is_not_asked_for() -> None:
@@ -334,7 +361,7 @@ def test_large_code_is_not_asked_for() -> None:
     for size in (limit, limit + 1):
         compiler = StandInCompiler()
         known = compiled(ptx=bytes(size), c=(IN_STRUCT, Parameter("u32", 8, 4)))
-        result = with_parameters(job_of(), {"options": []}, known, compiler)
+        result = with_parameters(job_of(), REQUEST, known, compiler)
         assert bool(compiler.requests) is (size == limit)
         assert (result.parameters["c"] == ()) is (size > limit)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -118,6 +119,29 @@ def test_at_exit_the_launches_are_waited_for(hopper: Driver) -> None:
     array_protocols._finish()
     assert hopper.waits == [OWN, OTHER] and not array_protocols._kept
     gc.callbacks.append(array_protocols._after_collection)
+
+
+def test_at_exit_the_thread_that_releases_arrays_is_waited_for(hopper: Driver) -> None:
+    hopper.busy = {OWN}
+    takes("float*").launch(1, 1, Named(OWN))
+    finishing = threading.Thread(target=array_protocols._finish)
+    with array_protocols._releasing:
+        finishing.start()
+        finishing.join(0.05)
+        assert array_protocols._kept
+    finishing.join()
+    assert hopper.waits == [OWN] and not array_protocols._kept
+    gc.callbacks.append(array_protocols._after_collection)
+
+
+def test_threads_that_keep_the_first_array_at_the_same_time_register_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[object] = []
+    monkeypatch.setattr(array_protocols, "_started", [])
+    monkeypatch.setattr(array_protocols.gc, "callbacks", registered)
+    monkeypatch.setattr(array_protocols.atexit, "register", registered.append)
+    for _ in range(2):  # as by two threads of which neither saw the other one start
+        array_protocols._start()
+    assert registered == [array_protocols._after_collection, array_protocols._finish]
 
 
 def test_a_captured_launch_waits_on_the_host(hopper: Driver) -> None:

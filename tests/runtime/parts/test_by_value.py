@@ -34,8 +34,6 @@ from tests.support.array_libraries import OTHER, OWN, Exported, Named, StandInPy
 from tests.support.driver import Driver
 from tests.support.launches import array_interface, core_buffer, kernel_of, sent
 
-pytestmark = pytest.mark.one_toolchain
-
 SOURCE = """
 #include <ATen/core/Array.h>
 #include <ATen/core/TensorAccessor.h>
