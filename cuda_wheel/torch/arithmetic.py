@@ -344,14 +344,14 @@ def atan2(y: Any, x: Any) -> float:
 
 def fmax(x: Any, y: Any) -> float:
     """Return the larger number; of a NaN and a number, the number."""
-    x, y = float(x), float(y)
-    return y if x < y or (math.isnan(x) and not math.isnan(y)) else x
+    a, b = float(x), float(y)
+    return b if a < b or (math.isnan(a) and not math.isnan(b)) else a
 
 
 def fmin(x: Any, y: Any) -> float:
     """Return the smaller number; of a NaN and a number, the number."""
-    x, y = float(x), float(y)
-    return y if y < x or (math.isnan(x) and not math.isnan(y)) else x
+    a, b = float(x), float(y)
+    return b if b < a or (math.isnan(a) and not math.isnan(b)) else a
 
 
 def fmod(x: Any, y: Any) -> float:
