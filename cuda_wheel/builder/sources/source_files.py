@@ -191,8 +191,8 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 def _checked_text(source: str, content: bytes) -> bytes:
     """Return the content of a text file without a byte-order mark at its start and, for PTX, without a NUL at its end.
-    Raises ConfigError if the content is not UTF-8, contains another NUL or is a pointer of Git LFS. `source` is the file's path, for the
-    message."""
+    Raises ConfigError if the content is not UTF-8, contains another NUL or is a pointer of Git LFS. `source` is the
+    file's path, for the message."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()
