@@ -316,7 +316,7 @@ class ImportProposal:
             failed=sum(bool(trial.error) for trial in trials),
             architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
             standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
-            pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+            pytorch=tuple(trial.module.name for trial in trials if trial.needs_pytorch),
             cupy=tuple(trial.module.name for trial in trials if trial.includes_cupy),
             is_replaced=bool(self.extensions) and not self.unreplaced(hosts),
         )

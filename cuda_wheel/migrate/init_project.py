@@ -359,14 +359,12 @@ def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: Importe
     done.advice += () if done.has_moved_setup else by_hand
     if imported.pytorch and "torch" not in map(requirement_name, edit.get(requires)):
         edit.add_item(requires, "torch")
-        done.reasons.append(f"torch in build-system.requires: {', '.join(imported.pytorch)} include its device headers")
+        done.reasons.append(f"torch in build-system.requires, for its device headers: {', '.join(imported.pytorch)}")
     if imported.cupy and not any(requirement_name(each).startswith("cupy") for each in edit.get(requires)):
         extra = re.search(r"\bcu\d+\b", _requirement(edit.get(requires)) or "")
         package = f"cupy-{(extra[0] if extra else toolchain_extra()).replace('cu', 'cuda')}x"
         edit.add_item(requires, package)
-        done.reasons.append(
-            f"{package} in build-system.requires: {', '.join(imported.cupy)} include its device headers"
-        )
+        done.reasons.append(f"{package} in build-system.requires, for its device headers: {', '.join(imported.cupy)}")
 
 
 def _requirement(requirements: Any) -> str | None:
