@@ -93,7 +93,7 @@ def _sm(gpu: Gpu) -> str:
 def driver_hint(text: str) -> str:
     """Return for which CUDA the driver is whose own version a text begins with, for the end of a message: " (drivers
     from 535 on are for CUDA 12.2)"; "" for other text, such as "12.2", and for versions older than the table's."""
-    number = re.match(r"\D*(\d{3})(?!\d)", text)
+    number = re.match(r"(?:driver\s*[<>=]*\s*)?[rR]?(\d{3})(?!\d)", text)
     older = [each for each in RELEASES if number and each.branch is not None and each.branch <= int(number[1])]
     return f" (drivers from {older[-1].branch} on are for CUDA {dotted(older[-1].cuda)})" if older else ""
 
