@@ -9,6 +9,7 @@ from typing import Any
 
 from cuda_wheel.builder.manifest_writer.coverage import GPU_OF, once_linked
 from cuda_wheel.builder.manifest_writer.text import image_to_json
+from cuda_wheel.builder.releases import driver_hint, gpu_hint
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json
 from cuda_wheel.inspect.companions import missing_companions, united
 from cuda_wheel.inspect.modules import find_modules
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--driver",
-        type=argument_type(_version),
+        type=argument_type(_driver),
         help="the CUDA version that the driver supports: 12.2; by default this machine's",
     )
     parser.add_argument(
@@ -44,7 +45,14 @@ def _capability(text: str) -> Version:
     try:
         return parse_version(text) if "." in text else Target.parse(text).capability
     except ValueError:
-        raise ValueError(f"{text!r} is not a GPU such as sm_86 or 8.6") from None
+        raise ValueError(f"{text!r} is not a GPU such as sm_86 or 8.6{gpu_hint(text)}") from None
+
+
+def _driver(text: str) -> Version:
+    hint = driver_hint(text)
+    if hint:  # else it would be a CUDA version that is newer than all
+        raise ValueError(f"{text!r} is a driver's own version: give the CUDA version that it supports{hint}")
+    return _version(text)
 
 
 def _version(text: str) -> Version:

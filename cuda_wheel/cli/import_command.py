@@ -153,7 +153,12 @@ def _print_host(host: HostModule) -> None:
     if len(errors) > _SHOWN_ERRORS:
         print(printable(f"note: {name}: libclang: {len(errors) - _SHOWN_ERRORS} more errors"))
     if not host.text:
-        print(printable(f"{name}: its sources define no function for Python, so that it needs no module"))
+        none = "libclang found no function for Python in what it could read of its sources"
+        print(
+            printable(
+                f"{name}: {none if errors else 'its sources define no function for Python, so that it needs no module'}"
+            )
+        )
         return
     for_gpu = [each for each in module.functions if not each.is_for_cpu]
     whole = sum(not each.failures for each in for_gpu)

@@ -27,7 +27,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     cells_text,
     missing,
 )
-from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
+from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES, driver_hint, gpu_hint
 from cuda_wheel.runtime.manifest import Manifest, Target, Version, dotted, parse_version
 from cuda_wheel.runtime.rules import OLDEST_DRIVER
 
@@ -91,7 +91,7 @@ def parse_requirement(text: str) -> Requirement:
         else:
             raise ValueError(
                 f"{term!r} is not a range of GPUs (sm_75..sm_121, !sm_87), a bound on drivers (driver>=12.2), "
-                '"native", "jit" or "link"'
+                f'"native", "jit" or "link"{gpu_hint(term) or driver_hint(term)}'
             )
     if len(levels) > 1:
         raise ValueError(f"{text!r} asks for several of {', '.join(sorted(levels))}; ask for one")

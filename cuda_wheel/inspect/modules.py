@@ -23,6 +23,7 @@ from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, TABLE_SUFFIX, KernelInfo, Manifest, Parameter
 from cuda_wheel.runtime.parts.companions import Split
 from cuda_wheel.runtime.parts.formats import ptx
+from cuda_wheel.runtime.parts.suggestions import not_compiled
 from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table
 
 __all__ = [
@@ -86,11 +87,18 @@ def find_modules(*paths: str) -> list[FoundModule]:
     for path in paths:
         modules = _modules_at(path)
         if not modules:
-            raise ImageError(
-                f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
-            )
+            message = f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}."
+            source = _source_in(Path(path))
+            raise ImageError(message + (not_compiled(source) if source else " (An editable install has none.)"))
         found += modules
     return sorted(found, key=_place)
+
+
+def _source_in(wheel: Path) -> str:
+    """Return the path of the first `.cu` file in a wheel; "" if there is none, or if `wheel` is no archive."""
+    if not wheel.is_file() or not zipfile.is_zipfile(wheel):
+        return ""
+    return next((name for name in sorted(open_wheel(wheel).namelist()) if name.endswith(".cu")), "")
 
 
 def _place(module: FoundModule) -> tuple[object, ...]:

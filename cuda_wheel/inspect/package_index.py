@@ -91,6 +91,8 @@ def _blocks(url: str, media_type: str, maximum: int) -> Iterator[bytes]:
     size = 0
     try:
         with requests.get(url, headers={"Accept": media_type}, timeout=30, stream=True) as answer:
+            if answer.status_code == 404:
+                raise CudaWheelError(f"{url} does not exist (404): the package index has no such project or file.")
             answer.raise_for_status()
             for block in answer.iter_content(1 << 20):
                 size += len(block)

@@ -45,6 +45,7 @@ from cuda_wheel.migrate.script_reader import (
     Reading,
     ScriptCall,
     calls_and_readings,
+    calls_in,
     known,
     parsed,
     readable,
@@ -277,11 +278,24 @@ class ImportProposal:
     @property
     def removals(self) -> list[str]:
         """Messages, one line each: extensions to remove by hand from the Python files that declare them."""
-        places = ((_shown(path, self.project.root), each) for path, each, _ in self.extensions)
-        return [
-            f"{path}:{each.line}: remove the extension {each.name}, and build_ext from cmdclass"
-            for path, each in places
-        ]
+        found: list[str] = []
+        for script, extension, _ in self.extensions:
+            if extension.is_loaded:  # `host_modules` says what takes the place of the call
+                continue
+            line = f"{_shown(script, self.project.root)}:{extension.line}: remove the extension {extension.name}"
+            stays = self._staying(script)
+            found.append(
+                f"{line}; build_ext stays in cmdclass, for {stays}" if stays else f"{line}, and build_ext from cmdclass"
+            )
+        return found
+
+    def _staying(self, script: Path) -> str:
+        """Return where a setup.py declares an extension that stays and that BuildExtension of its cmdclass builds, such
+        as "CppExtension in line 7"; "" if there is none."""
+        removed = {extension.line for path, extension, _ in self.extensions if path == script}
+        calls = calls_in(script, ("CppExtension", "CUDAExtension", "SyclExtension"))
+        staying = (call for call in calls if call.node.lineno not in removed)
+        return next((f"{call.function} in line {call.node.lineno}" for call in staying), "")
 
     def unreplaced(self, hosts: Iterable[HostModule]) -> list[Extension]:
         """Return the extensions whose host functions are not translated.
@@ -302,7 +316,7 @@ class ImportProposal:
             failed=sum(bool(trial.error) for trial in trials),
             architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
             standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
-            pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+            pytorch=tuple(trial.module.name for trial in trials if trial.needs_pytorch),
             cupy=tuple(trial.module.name for trial in trials if trial.includes_cupy),
             is_replaced=bool(self.extensions) and not self.unreplaced(hosts),
         )
@@ -366,7 +380,10 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
         modules = extension_modules(done.project, extension)
         done.modules += modules
         if not modules:
-            done.lines.append(f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists")
+            looked = ", ".join(relative_path(each, root) for each in extension.sources)
+            done.lines.append(
+                f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists: looked for {looked}"
+            )
         done.extensions.append((path, extension, modules))
     calls = _add_texts(done, texts, readings)
     _name_apart(done.modules)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
+from cuda_wheel.builder.config.back_ends import HOOKED, OWN_COMMANDS, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
@@ -334,6 +334,17 @@ def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
             done.advice.append(f"add cuda-wheel to the requirements of the project (install_requires), {place}")
     else:
         edit.add_item(dependencies, "cuda-wheel")
+    requires = str(edit.get(("project", "requires-python")))
+    lowest = [int(number) for number in re.findall(r"(?:>=?|~=|==)\s*3\.(\d+)", requires)]
+    if lowest and max(lowest) < _OLDEST_PYTHON:
+        done.advice.append(
+            f'write requires-python = ">=3.{_OLDEST_PYTHON}" in place of "{requires}": cuda-wheel needs Python '
+            f"3.{_OLDEST_PYTHON}, and uv, Poetry and PDM want dependencies that fit every Python of the project"
+        )
+
+
+_OLDEST_PYTHON = 10
+"""Minor version of the oldest Python 3 that cuda-wheel supports."""
 
 
 def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild) -> None:
@@ -348,14 +359,12 @@ def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: Importe
     done.advice += () if done.has_moved_setup else by_hand
     if imported.pytorch and "torch" not in map(requirement_name, edit.get(requires)):
         edit.add_item(requires, "torch")
-        done.reasons.append(f"torch in build-system.requires: {', '.join(imported.pytorch)} include its device headers")
+        done.reasons.append(f"torch in build-system.requires, for its device headers: {', '.join(imported.pytorch)}")
     if imported.cupy and not any(requirement_name(each).startswith("cupy") for each in edit.get(requires)):
         extra = re.search(r"\bcu\d+\b", _requirement(edit.get(requires)) or "")
         package = f"cupy-{(extra[0] if extra else toolchain_extra()).replace('cu', 'cuda')}x"
         edit.add_item(requires, package)
-        done.reasons.append(
-            f"{package} in build-system.requires: {', '.join(imported.cupy)} include its device headers"
-        )
+        done.reasons.append(f"{package} in build-system.requires, for its device headers: {', '.join(imported.cupy)}")
 
 
 def _requirement(requirements: Any) -> str | None:
@@ -390,6 +399,11 @@ def _wrap(edit: PyprojectEdit, done: ProjectChanges, files: Iterable[str]) -> di
         f'build-backend = "{WRAPPER}": cuda-wheel has no hook for {backend}. {WRAPPER} builds the wheel by it, as '
         "before, and adds the compiled modules."
     )
+    if backend in OWN_COMMANDS:
+        done.advice.append(
+            f"build wheels with pip, build or uv: `{OWN_COMMANDS[backend]}` does not ask {WRAPPER}, and its wheels "
+            "have no kernels"
+        )
     if not done.project.sources:
         done.reasons.append(
             "A new project needs no wrapper with a back end that cuda-wheel has a hook for, such as hatchling: "

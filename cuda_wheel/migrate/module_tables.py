@@ -22,10 +22,11 @@ from cuda_wheel.builder.manifest_writer.coverage import gaps
 from cuda_wheel.builder.manifest_writer.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.messages.hint_rules import header_pattern
 from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.header_dependencies import option_folders
 from cuda_wheel.builder.sources.header_search import MISSING_HEADER
 from cuda_wheel.builder.sources.include_directives import includes
 from cuda_wheel.builder.sources.paths import below, is_installed_toolkit
-from cuda_wheel.builder.sources.pytorch_options import BUILD_MACROS, PYTORCH_MACROS, includes_pytorch
+from cuda_wheel.builder.sources.pytorch_options import BUILD_MACROS, PYTORCH_MACROS, includes_pytorch, needs_pytorch
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 from cuda_wheel.migrate.project_detection import DetectedProject, Extension, project_files
@@ -331,8 +332,8 @@ class ModuleTrial:
     can be left out (removed) once the key `instantiate` lists them."""
     is_host_code: bool = False
     """True if the sources have no kernel, only host code. No module is needed then."""
-    includes_pytorch: bool = False
-    """True if the module includes headers of the installed PyTorch."""
+    needs_pytorch: bool = False
+    """True if the module includes headers of the installed PyTorch, and does not compile without it."""
     includes_cupy: bool = False
     """True if the module includes headers of the installed CuPy."""
 
@@ -493,9 +494,18 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
         module,
         tuple(kernel for manifest in manifests for kernel in manifest.kernels),
         warnings,
-        includes_pytorch=any("pytorch" in manifest.toolchain for manifest in manifests),
+        # The stand-ins read some headers of PyTorch where it is installed, whether the module needs them or not.
+        needs_pytorch=any("pytorch" in manifest.toolchain for manifest in manifests) and _needs_pytorch(root, module),
         includes_cupy=any("cupy" in manifest.toolchain for manifest in manifests),
     )
+
+
+def _needs_pytorch(root: Path, module: ProposedModule) -> bool:
+    """Return whether one of the sources of a module compiles only where PyTorch is installed."""
+    options = read_options(module.table.get("options", ()), "options").arguments
+    folders = (*module.table.get("include-dirs", ()), *option_folders(options))
+    sources = (Source(path, "cuda", (root / path).read_bytes()) for path in module.table["sources"])
+    return any(needs_pytorch(each, root, folders) for each in sources)
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:

@@ -286,9 +286,10 @@ def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -
     if len(found) == 1 and not named:
         return found[0]
     if found:
+        folders = f"package{'s' if len(found) > 1 else ''} {', '.join(folder for _, folder in found)}"
         raise ConfigError(
-            f"{root} has several packages, {', '.join(folder for _, folder in found)}, and none is named {name}: say "
-            "with --package which is to have the kernels. Nothing was written."
+            f"{root} has the {folders}, and none is named {name}: say with --package which is to have the kernels. "
+            "Nothing was written."
         )
     if backend == "setuptools.build_meta" and (root / "__init__.py").is_file():
         return name, "."  # the package's own folder has the setup.py

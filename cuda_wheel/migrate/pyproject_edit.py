@@ -439,12 +439,12 @@ def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> l
 
 
 def _reads(modules: Sequence[str]) -> str:
-    """Return the reason why builds still require PyTorch: "demo.a, demo.b include headers with device code of PyTorch,
-    ...".
+    """Return the reason why builds still require PyTorch: "headers with device code ...: demo.a,
+    demo.b".
 
     `modules`: names of the modules that include these headers.
     """
-    return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
+    return f"headers with device code of PyTorch are those of the build's PyTorch: {', '.join(modules)}"
 
 
 def still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:

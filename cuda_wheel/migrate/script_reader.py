@@ -79,6 +79,10 @@ MACHINE = {
     "os.name": "posix",
     "sys.platform": "linux",
     "os.sep": "/",
+    "os.curdir": ".",
+    "os.path.curdir": ".",
+    "os.pardir": "..",
+    "os.path.pardir": "..",
     "CUDA_HOME": "/usr/local/cuda",
     "ROCM_HOME": None,
     "torch.version.hip": None,
@@ -90,7 +94,12 @@ MACHINE = {
 }
 """Variable or attribute, as source text such as "sys.platform" -> its value on Linux with CUDA."""
 
-_ANYWHERE = frozenset({"os.sep", "__name__", "__package__", "True"})
+_ANYWHERE = frozenset({"os.sep", "__name__", "__package__", "True"}) | {
+    "os.curdir",
+    "os.path.curdir",
+    "os.pardir",
+    "os.path.pardir",
+}
 """Keys of MACHINE that an exact reading knows."""
 
 _ANSWERS: dict[str, Any] = {
@@ -397,7 +406,7 @@ class _ScriptReader:
         self._is_exact = is_exact
         self._machine = {name: value for name, value in MACHINE.items() if name in _ANYWHERE or not is_exact}
         self._folder = str(path.parent)
-        self._names: dict[str, Any] = {"__file__": str(path)}
+        self._names: dict[str, Any] = {"__file__": os.path.abspath(path)}
         self._defined: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self._called: set[str] = set()
         """Names of the file's own functions that were evaluated."""

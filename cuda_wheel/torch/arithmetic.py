@@ -55,6 +55,8 @@ __all__ = [
     "fill_bytes",
     "float32",
     "floor",
+    "fmax",
+    "fmin",
     "fmod",
     "int8",
     "int16",
@@ -338,6 +340,18 @@ def cbrt(x: Any) -> float:
 def atan2(y: Any, x: Any) -> float:
     """Return the angle of the point (x, y), from -pi to pi."""
     return math.atan2(y, x)
+
+
+def fmax(x: Any, y: Any) -> float:
+    """Return the larger number; of a NaN and a number, the number."""
+    a, b = float(x), float(y)
+    return b if a < b or (math.isnan(a) and not math.isnan(b)) else a
+
+
+def fmin(x: Any, y: Any) -> float:
+    """Return the smaller number; of a NaN and a number, the number."""
+    a, b = float(x), float(y)
+    return b if b < a or (math.isnan(a) and not math.isnan(b)) else a
 
 
 def fmod(x: Any, y: Any) -> float:

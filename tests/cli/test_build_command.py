@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.cli.main import main
+
 pytestmark = pytest.mark.one_toolchain
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -78,3 +80,9 @@ def test_build_without_a_valid_project_is_an_error(cuda_wheel: Command, tmp_path
         "the build back end 'flit_core.buildapi', whose layout cuda-wheel does not know; it knows hatchling.build"
         in result.stdout
     )
+
+
+def test_a_file_in_place_of_the_project_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "saxpy.cu").touch()
+    assert main(["build", str(tmp_path / "saxpy.cu"), "-o", str(tmp_path / "out")]) == 1
+    assert "saxpy.cu is a file: give the folder of the project, which has a pyproject.toml." in capsys.readouterr().err

@@ -35,7 +35,11 @@ def test_a_path_without_modules_is_an_error(command: str, cuda_wheel: Command, t
     (tmp_path / "broken.fatbin.json").write_text("{")
     with zipfile.ZipFile(tmp_path / "empty.whl", "w"):
         pass
+    with zipfile.ZipFile(tmp_path / "sources.whl", "w") as archive:
+        archive.writestr("demo/a.cu", "")
     for path, message in {
+        tmp_path
+        / "sources.whl": "contains no module: no file in it ends in .fatbin.json. demo/a.cu is there, but was ",
         tmp_path / "empty": "contains no module",
         tmp_path / "empty.whl": "contains no module",
         tmp_path / "text": "is neither a wheel nor a fatbin with its manifest",

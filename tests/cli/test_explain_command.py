@@ -17,6 +17,26 @@ pytestmark = pytest.mark.one_toolchain
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.mark.parametrize(
+    ("device", "driver", "said"),
+    [
+        ("RTX 4090", "12.2", "'RTX 4090' is not a GPU such as sm_86 or 8.6 (RTX 4090 is sm_89)"),
+        ("a100", "12.2", "(A100 is sm_80)"),
+        ("89", "12.2", "(89 is sm_89)"),
+        ("GTX 480", "12.2", "is not a GPU such as sm_86 or 8.6\n"),
+        ("sm_89", "535", "'535' is a driver's own version: give the CUDA version that it supports (drivers from 535"),
+        ("sm_89", "R581.42", "(drivers from 580 on are for CUDA 13.0)"),
+    ],
+)
+def test_names_of_gpus_and_versions_of_drivers_are_told_in_cudas(
+    device: str, driver: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["explain", "demo.whl", "--device", device, "--driver", driver])
+    assert stopped.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split(" ")).replace("\n ", " ")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "driver", "how", "target"),

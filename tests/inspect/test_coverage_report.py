@@ -63,7 +63,11 @@ def test_a_requirement_is_parsed(text: str, gpus, drivers, least: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ampere", "'ampere' is not a range of GPUs"),
+        ("ampere", "'ampere' is not a range of GPUs.* [(]ampere is sm_80, sm_86, sm_87[)]"),
+        ("H100", "'H100' is not a range of GPUs.* [(]H100 is sm_90[)]"),
+        ("90", "'90' is not a range of GPUs.* [(]90 is sm_90[)]"),
+        ("driver>=535", "'driver>=535' is not a range .* [(]drivers from 535 on are for CUDA 12.2[)]"),
+        ("driver>=525.60.13", " [(]drivers from 525 on are for CUDA 12.0[)]"),
         ("sm_81", "'sm_81' is not a known GPU: sm_50, "),
         ("driver>12", "'driver>12' is not a range of GPUs"),
         ("driver>=99.0", "'driver>=99.0' names no known driver: they are for CUDA 10.0, "),

@@ -330,7 +330,7 @@ def test_another_file_of_that_name_on_the_index_is_an_error(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "cannot be read: 404"),
+        (None, r"does not exist \(404\): the package index has no such project or file."),
         (("text/html", "<html>"), "cannot be read: 406"),
         ((SIMPLE, "<html>"), "does not list files as PEP 691 says: JSONDecodeError"),
         ((SIMPLE, '{"files": [{}]}'), "does not list files as PEP 691 says: KeyError"),

@@ -576,6 +576,33 @@ def test_what_libclang_cannot_read_is_told_and_the_rest_is_translated(
 
 
 @pytest.mark.slow
+def test_a_file_for_older_releases_of_pytorch_is_translated_whole(
+    translator: tuple[Reader, AtenTable], tmp_path: Path
+) -> None:
+    text = """\
+#include <THC/THC.h>
+#include <torch/extension.h>
+#ifndef __CUDACC_EXTENDED_LAMBDA__
+#error "please compile with --expt-extended-lambda"
+#endif
+template <typename T> __global__ void scale(T* x, int n) {}
+int64_t rows(at::Tensor x)
+{
+    AT_DISPATCH_FLOATING_TYPES(x.type(), "rows", [&] { scale<scalar_t><<<1, 32>>>(x.data<scalar_t>(), x.numel()); });
+    THCudaCheck(cudaGetLastError());
+    return x.size(/*dim=*/0);  // the first
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("rows", &rows); }
+"""
+    (tmp_path / "a.cu").write_text(text)
+    tree = translator[0].read(tmp_path, "a.cu", (), ["-DTORCH_EXTENSION_NAME=_C"])
+    module = translate(Extension("demo._C", [tree], {"a.cu": "demo.a"}, {"a.cu": text.splitlines()}), translator[1])
+    assert tree.errors == [] and [each.failures for each in module.functions] == [()]
+    assert "dispatch('rows', x.dtype, torch.float64, torch.float32)" in module.text
+    assert "# the first" in module.text and "dim" not in module.text  # the name of a parameter is no comment
+
+
+@pytest.mark.slow
 def test_no_code_is_chosen_by_the_version_of_a_library_that_is_not_installed(
     translator: tuple[Reader, AtenTable], tmp_path: Path
 ) -> None:
@@ -849,6 +876,22 @@ def test_a_program_that_builds_an_extension_imports_the_module(
     assert "knn  ->  demo/knn.py: " in shown and "demo/ops.py:3: load(...)  ->  from demo import knn\n" in shown
 
 
+def test_sources_beside_a_program_are_found_from_another_folder(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = (
+        "from pathlib import Path\nfrom torch.utils.cpp_extension import load\n\n"
+        'load("knn", [str(Path(__file__).parent / "scale.cu")])\nload("away", ["away.cu"])\n'
+    )
+    files = {"pyproject.toml": '[project]\nname = "demo"\n', "demo/__init__.py": "", "demo/ops.py": program}
+    monkeypatch.chdir(write_files(tmp_path, **files, **{"demo/scale.cu": KERNEL}))
+    assert main(["import", "demo/ops.py"]) == 0
+    shown = capsys.readouterr().out
+    assert "demo.scale: demo/scale.cu\n" in shown and "1 of 1 modules compile" in shown
+    assert "demo/ops.py:5: no source of away exists: looked for demo/away.cu\n" in shown
+    assert "cmdclass" not in shown  # which a program does not have
+
+
 def test_a_program_that_builds_an_extension_gives_no_package_its_name(
     translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -1003,3 +1046,6 @@ def test_an_extension_without_definitions_needs_no_module(
     assert imported(project, "--write") == 0
     assert "demo._C: its sources define no function for Python, so that it needs no module" in capsys.readouterr().out
     assert not (project / "demo/_C.py").exists()
+    translated.errors = ("csrc/scale.cu:1: 'THC/THCGeneral.hpp' file not found",)
+    assert imported(project) == 0
+    assert "libclang found no function for Python in what it could read" in capsys.readouterr().out

@@ -96,6 +96,8 @@ double of_float(double x) { return x * 2; }
 int of_two(int n, double x) { return n - (int)x; }
 int equal(int n) { constexpr int rows = 16, columns = 16; int total = n / columns; return total * rows; }
 float floats(float x, float y) { return std::exp(x / 100) + logf(y) * std::sin(x) - std::cos(y) + powf(std::abs(x), 0.3f); }
+float larger(float x, float y) { return std::fmax(x, y) * 2 + fminf(x, 0.1f) + fmaxf(y, x / 3); }
+int smaller(int a, int b) { return int(fmin(double(1024), double(a))) + fmax(a, b * 0.5); }
 float more_floats(float x, float y) { return std::atan2(x, y) + std::log2(y) + cbrtf(x) + std::tanh(x) + std::round(y) + exp2f(y); }
 int steps(int n) { int a[4] = {0, 0, 0, 0}, k = n & 1; a[k++] = n; a[++k] = 3; int m = k-- + 1; a[0] += --k; return a[0] + 7 * a[1] + 49 * a[2] + 343 * a[3] + m * 5 + k; }
 int cleared(int n) { std::vector<int> v(8, n); std::memset(&v[0], 0, sizeof(int) * (n & 3)); memset(v.data(), 0, 4); return v[0] + 2 * v[1] + 4 * v[2] + 8 * v[7]; }

@@ -112,11 +112,24 @@ def test_launches_that_are_nested_too_deeply_are_an_error(tmp_path: Path) -> Non
         imported(tmp_path, f"{start}k({'[' * 90 + ']' * 90}, {'+'.join(['1'] * 400)}, block=(1, 1, 1))\n")
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("", ", and build_ext from cmdclass"),
+        ("Extension('demo._o', ['o.c'])\n", ", and build_ext from cmdclass"),
+        ("CppExtension('demo._o', ['o.cpp'])\n", "; build_ext stays in cmdclass, for CppExtension in line 2"),
+    ],
+)
+def test_build_ext_stays_for_an_extension_that_stays(other: str, said: str, tmp_path: Path) -> None:
+    found = imported(tmp_path, f"CUDAExtension('demo._C', ['demo/a.cu'])\n{other}")
+    assert found.removals == [f"setup.py:1: remove the extension demo._C{said}"]
+
+
 @pytest.mark.parametrize("linked", ["", "dlink=True"])
 def test_an_extension_without_any_of_its_sources_is_a_line(linked: str, tmp_path: Path) -> None:
     found = imported(tmp_path, f"CUDAExtension('demo._C', ['x.cu', 'y.cu'], {linked})\n")
     assert not found.modules
-    assert "setup.py:1: no source of demo._C exists" in found.lines
+    assert "setup.py:1: no source of demo._C exists: looked for x.cu, y.cu" in found.lines
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -323,6 +324,8 @@ def test_a_back_end_without_a_hook_stays_and_is_wrapped(backend: str, tmp_path: 
     reasons = "\n".join(done.reasons)
     assert f"cuda-wheel has no hook for {backend}" in reasons and "uv init --package --build-backend hatch" in reasons
     assert any("meson.build" in line for line in done.advice) == (backend == "mesonpy")
+    commands = re.findall("`(.*? build)` does not ask", "\n".join(done.advice))  # whose wheels have no kernels
+    assert commands == {"flit_core.buildapi": ["flit build"], "maturin": ["maturin build"]}.get(backend, [])
     files = written(tmp_path)
     content = tomllib.loads(files["pyproject.toml"])
     required = [WRAPPED[backend], f"cuda-wheel[{toolchain_extra()}]"]
@@ -363,3 +366,15 @@ def test_poetrys_own_list_of_dependencies_is_named(tmp_path: Path) -> None:
     text += '[tool.poetry]\nname = "demo"\nversion = "1"\n[tool.poetry.dependencies]\npython = "^3.10"\n'
     write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
     assert "add cuda-wheel to [tool.poetry.dependencies]: poetry add cuda-wheel" in init_project(tmp_path).advice
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [('requires-python = ">=3.8"', True), ('requires-python = ">=3.8, !=3.9.1"', True), ('requires-python = ">=3.10"', False), ('requires-python = ">=3.8,>3.10"', False), ("", False)],
+)  # fmt: skip
+def test_a_project_for_older_pythons_than_cuda_wheel_is_told(line: str, is_told: bool, tmp_path: Path) -> None:
+    text = f'[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n[project]\nname = "demo"\nversion = "1"\n{line}\n'
+    write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": "", "demo/k.cu": KERNEL})
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    advice = [each for each in init_project(tmp_path).advice if f'write requires-python = "{own}" in place of' in each]
+    assert bool(advice) == is_told

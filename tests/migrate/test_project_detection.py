@@ -49,6 +49,13 @@ def test_the_package_is_the_one_that_is_named_or_the_only_one(tmp_path: Path) ->
         detected(project)
 
 
+@pytest.mark.parametrize(("packages", "said"), [(["lib"], "the package lib"), (["a", "b"], "the packages a, b")])
+def test_packages_of_other_names_are_listed(packages: list[str], said: str, tmp_path: Path) -> None:
+    write_files(tmp_path, **{f"{each}/__init__.py": "" for each in packages})
+    with pytest.raises(ConfigError, match=f" has {said}, and none is named ssn: say with --package"):
+        detect_project(tmp_path, {}, "ssn")
+
+
 SETUP = """\
 import glob
 import os

@@ -52,6 +52,7 @@ def arguments(text: str, folder: Path) -> list[Any]:
         ("wanted([x for x in unknown()])", UNKNOWN),
         ("wanted([x for a in range(1000) for b in range(1000) for c in range(1000) if 0])", UNKNOWN),
         ("d = {('a', []): 1, 2: 3}\nwanted(d.values())", [3]),
+        ("import os\nwanted(os.path.join(os.path.dirname(os.path.curdir), os.pardir, 'a.cu'))", "../a.cu"),
         ("from m import wanted as w, other as o\nw(5)", 5),
     ],
 )  # fmt: skip

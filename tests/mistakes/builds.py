@@ -82,6 +82,17 @@ BUILDS = (
         table('sources = ["other/*.cu"]'),
         files={"other/saxpy.cu": KERNEL},
     ),
+    Mistake(
+        "a source that the back end excludes",
+        ("demo/saxpy.cu is in no package", "settings of the build back end", "exclude the file"),
+        pyproject=HEAD.replace('packages = ["demo"]', 'packages = ["demo"]\nexclude = ["*.cu"]')
+        + table('sources = ["demo/*.cu"]'),
+    ),
+    Mistake(
+        "a source that Git LFS did not download",
+        ("demo/saxpy.cu is a pointer of Git LFS", "git lfs pull"),
+        files=source("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"),
+    ),
     Mistake("sources that match nothing", ("kernels/*.cu",), table('sources = ["kernels/*.cu"]')),
     Mistake("no source at all", ("nothing to compile", "no .cu file"), files={"demo/x.py": ""}),
     Mistake(

@@ -194,7 +194,7 @@ ONE = [
     "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan",
     "tanh", "cbrt", "floor", "ceil", "trunc", "round", "rint",
 ]  # fmt: skip
-TWO = ["pow", "fmod", "atan2"]
+TWO = ["pow", "fmax", "fmin", "fmod", "atan2"]
 SPECIAL = [
     *(sign * each for sign in (1, -1) for each in (0.0, 0.49999999999999994, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4503599627370495.5)),
     *(sign * each for sign in (1, -1) for each in (4503599627370497.0, 5e-324, 709.8, 710.0, 1e300, 1.7e308, math.inf)),
@@ -207,6 +207,11 @@ def c_function(name: str, count: int) -> Callable[..., float]:
     found = getattr(ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None), name)
     found.argtypes, found.restype = [ctypes.c_double] * count, ctypes.c_double
     return found
+
+
+def is_signalling(x: float) -> bool:
+    """Return whether a number is a NaN without the bit that makes it quiet."""
+    return math.isnan(x) and not struct.unpack("Q", struct.pack("d", x))[0] >> 51 & 1
 
 
 def numbers(seed: str) -> Iterator[float]:
@@ -231,6 +236,8 @@ def test_functions_of_two_numbers_are_the_c_librarys(name: str) -> None:
     pairs = [(x, y) for x in SPECIAL for y in SPECIAL]
     pairs += zip(numbers(f"{name} 1"), numbers(f"{name} 2"), strict=True)
     for x, y in pairs:
+        if name in ("fmax", "fmin") and (x == y == 0 or is_signalling(x) or is_signalling(y)):
+            continue  # C leaves open which of two zeros it is, and what becomes of a signalling NaN
         assert bits(function(x, y)) == bits(expected(x, y)), (x, y)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["HOOKED", "WRAPPED", "WRAPPER"]
+__all__ = ["HOOKED", "OWN_COMMANDS", "WRAPPED", "WRAPPER"]
 
 WRAPPER = "cuda_wheel.backend"
 """The build back end of cuda-wheel, which wraps another one: the one that the setting `backend` names."""
@@ -24,3 +24,6 @@ WRAPPED = {
     "maturin": "maturin",
 }
 """Build back end that WRAPPER is tested with -> distribution that contains it. It wraps others too."""
+
+OWN_COMMANDS = {"flit_core.buildapi": "flit build", "maturin": "maturin build"}
+"""Build back end -> the command of its own that makes a wheel whatever `build-backend` names, hence without kernels."""

@@ -85,6 +85,8 @@ def read_pyproject(root: Path) -> dict[str, Any]:
         project = tomllib.loads(content.decode())
     except FileNotFoundError:
         raise ConfigError(f"{root} is not a Python project: it has no pyproject.toml.") from None
+    except NotADirectoryError:
+        raise ConfigError(f"{root} is a file: give the folder of the project, which has a pyproject.toml.") from None
     except (OSError, ValueError, RecursionError) as error:  # invalid TOML also raises the latter two
         raise ConfigError(f"{path} cannot be read: {error}") from error
     for name in ("build-system", "project", "tool"):

@@ -643,7 +643,9 @@ def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: Abs
         if source not in named and source not in claimed:
             raise ConfigError(
                 f"{key}: {source} is in no package that goes into the wheel, so it has no name to load it by. "
-                f"Give it one in a [[{TABLE}.module]] table."
+                f"Give it one in a [[{TABLE}.module]] table. If the package goes into the wheel, the settings of the "
+                "build back end or .gitignore exclude the file: remove that, since cuda-wheel itself leaves sources "
+                "out of the wheel."
             )
     return sorted(set(selected))
 

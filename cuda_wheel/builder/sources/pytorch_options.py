@@ -8,8 +8,9 @@ COMMON_NVCC_FLAGS and BuildExtension.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,16 @@ from cuda_wheel.builder.config.compiler_options import macro_options, read_optio
 from cuda_wheel.builder.config.settings import TABLE, ModuleConfig
 from cuda_wheel.builder.sources.header_dependencies import option_folders, reached
 from cuda_wheel.builder.sources.source_files import Source
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 
-__all__ = ["BUILD_MACROS", "PYTORCH_MACROS", "includes_pytorch", "pytorch_note", "with_pytorch_options"]
+__all__ = [
+    "BUILD_MACROS",
+    "PYTORCH_MACROS",
+    "includes_pytorch",
+    "needs_pytorch",
+    "pytorch_note",
+    "with_pytorch_options",
+]
 
 PYTORCH_MACROS = (
     "__CUDA_NO_BFLOAT16_CONVERSIONS__",
@@ -32,7 +41,11 @@ BUILD_MACROS = (*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTENSI
 """All macros that PyTorch's build defines. The value of TORCH_EXTENSION_NAME is the last part of the module's name; the
 others are 1."""
 
-_PYTORCH = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:torch|ATen|c10|THC|caffe2)/', re.MULTILINE)
+_PYTORCH = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]((?:torch|ATen|c10|THC|caffe2)/[^>"\n]*)', re.MULTILINE)
+"""Matches an include of a header of PyTorch. Group 1 is its name."""
+
+_READ_IF_INSTALLED = re.compile(rb"float8|philox", re.IGNORECASE)
+"""Matches names that the stand-ins take from the installed PyTorch, if there is one."""
 
 
 def with_pytorch_options(
@@ -60,10 +73,34 @@ def includes_pytorch(
     source: Source, root: Path, folders: Iterable[str], note: Callable[[str], object] = lambda path: None
 ) -> bool:
     """Return whether a source includes a header of PyTorch, directly or through the project's headers."""
-    if _PYTORCH.search(source.content):
-        return True
-    headers = (root / path for path in reached(root, source.path, tuple(folders), note) if path != source.path)
-    return any(_PYTORCH.search(header.read_bytes()) for header in headers)
+    return any(map(_PYTORCH.search, _texts(source, root, folders, note)))
+
+
+def needs_pytorch(source: Source, root: Path, folders: Iterable[str]) -> bool:
+    """Return whether a source compiles only where PyTorch is installed.
+
+    So it is if the source or one of the project's headers includes a header of PyTorch that has no stand-in, or uses
+    what the stand-ins take from the installed PyTorch.
+    """
+    return any(
+        _READ_IF_INSTALLED.search(text) or not all(map(_has_stand_in, _PYTORCH.findall(text)))
+        for text in _texts(source, root, folders)
+    )
+
+
+def _has_stand_in(name: bytes) -> bool:
+    """Return whether a header of PyTorch has a stand-in. Those of single operators have one that is made of a list."""
+    return name.startswith(b"ATen/ops/") or (INCLUDE.parent / "pytorch" / os.fsdecode(name.strip())).is_file()
+
+
+def _texts(
+    source: Source, root: Path, folders: Iterable[str], note: Callable[[str], object] = lambda path: None
+) -> Iterator[bytes]:
+    """Yield the content of a source, then that of each header of the project that it reaches."""
+    yield source.content
+    for path in reached(root, source.path, tuple(folders), note):
+        if path != source.path:
+            yield (root / path).read_bytes()
 
 
 def pytorch_note(names: Sequence[str]) -> list[str]:

@@ -193,16 +193,22 @@ def _read(root: Path, source: str) -> bytes:
     return _checked_text(source, content) if source.endswith(_TEXT_SUFFIXES) else content
 
 
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""Start of the file that Git has in place of one that Git LFS stores. Source: Git LFS Specification, "The Pointer"."""
+
+
 def _checked_text(source: str, content: bytes) -> bytes:
     """Return the content of a text file without a byte-order mark at its start and, for PTX, without a NUL at its end.
-    Raises ConfigError if the content is not UTF-8 or contains another NUL. `source` is the file's path, for the
-    message."""
+    Raises ConfigError if the content is not UTF-8, contains another NUL or is a pointer of Git LFS. `source` is the
+    file's path, for the message."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{source}:{line}: is not UTF-8: {error.reason}. Save the file as UTF-8.") from error
+    if content.startswith(_LFS_POINTER):
+        raise ConfigError(f"{source} is a pointer of Git LFS, and the file itself was not downloaded: git lfs pull")
     content = content.removesuffix(b"\0") if source.endswith(".ptx") else content  # compilers end PTX with a NUL
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1

@@ -91,11 +91,11 @@ _ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "gene
 
 _FLOAT_FUNCTIONS = {
     "sqrt", "exp", "log", "log2", "log10", "pow", "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh",
-    "fabs", "fmod", "cbrt", "exp2", "atan2", "rint",
+    "fabs", "fmax", "fmin", "fmod", "cbrt", "exp2", "atan2", "rint",
 }  # fmt: skip
 """Functions of <cmath> that `cuda_wheel.torch.arithmetic` has with the results of C++: NaN and infinity, no errors."""
 
-_EXACT_FLOAT_FUNCTIONS = {"floor", "ceil", "fabs", "trunc", "sqrt", "abs", "fmod", "rint", "round"}
+_EXACT_FLOAT_FUNCTIONS = {"floor", "ceil", "fabs", "trunc", "sqrt", "abs", "fmax", "fmin", "fmod", "rint", "round"}
 """Those whose result for floats is that in double precision, rounded."""
 
 TEXT_STREAMS = ("std::basic_ostringstream", "std::basic_stringstream")

@@ -547,13 +547,16 @@ def _qualified(cursor: Any, kinds: Any) -> str:
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
+_ARGUMENT_NAME = re.compile(r"/\*\s*\w+\s*=\s*\*/")
+"""Matches a comment before an argument that is only the name of the parameter: /*dim=*/."""
+
 
 def _comments(text: str) -> list[Comment]:
     """Return the comments of a C++ source text."""
     found = []
     for match in _COMMENT.finditer(text):
         written = match.group()
-        if not written.startswith(("//", "/*")):
+        if not written.startswith(("//", "/*")) or _ARGUMENT_NAME.fullmatch(written):
             continue
         line = text.count("\n", 0, match.start()) + 1
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]

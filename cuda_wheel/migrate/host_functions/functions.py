@@ -83,7 +83,8 @@ HELPERS = frozenset(
     {
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
         "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow",
-        "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+        "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmax", "fmin", "fmod", "cbrt", "exp2", "atan2",
+        "rint",
         "expf", "exp2f", "logf", "log2f", "log10f", "sinf", "cosf", "tanf", "tanhf", "cbrtf", "powf", "atan2f",
         "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
         "accessor", "check_integers", "dim3", "elements", "null_accessor", "overloaded", "read_numbers",

@@ -508,6 +508,12 @@ def test_headers_include_what_pytorchs_include_by_the_way(compiled: Compile, hea
         assert compiled(text).left_out == ()
 
 
+def test_the_header_of_all_operators_needs_no_pytorch(compiled: Compile) -> None:
+    # PyTorch's own example of an extension includes it. PyTorch's file declares every operator's schema: for hosts only.
+    text = "#include <ATen/Operators.h>\n__global__ void k() {}\nat::Tensor f(at::Tensor x) { k<<<1, 1>>>(); return at::empty_like(x); }"
+    assert kernels(compiled(text)) == {"k"}
+
+
 def test_torchs_main_header_has_the_python_side_as_build_extension_asks(compiled: Compile) -> None:
     result = compiled(
         """

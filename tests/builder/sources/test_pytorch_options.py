@@ -10,7 +10,8 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.modules import SourceModule, source_module
-from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
+from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS, needs_pytorch
+from cuda_wheel.builder.sources.source_files import Source
 from tests.support.manifests import plain
 from tests.support.processes import run_cuda_wheel
 from tests.support.projects import write_files
@@ -90,3 +91,19 @@ void f() { k<adds<__half>::value><<<1, 1>>>(); }
         manifest = plain((output / "demo/k.fatbin.json").read_bytes())
         assert kernel in json.dumps(manifest)
         assert ("__CUDA_NO_HALF_OPERATORS__=1" in json.dumps(manifest)) == is_said
+
+
+@pytest.mark.parametrize(
+    ("text", "is_needed"),
+    [
+        ("#include <torch/extension.h>\n#include <ATen/Operators.h>\n#include <ATen/ops/zeros.h>\n", False),
+        ('#include "own.h"\n', True),
+        ("#include <ATen/cuda/Atomic.cuh>\n", True),
+        ("#include <torch/extension.h>\n__global__ void k(at::Float8_e5m2* x) {}\n", True),
+        ("#include <ATen/CUDAGeneratorImpl.h>\n__global__ void k(at::PhiloxCudaState state) {}\n", True),
+        ("__global__ void k() {}\n", False),
+    ],
+)
+def test_a_source_needs_pytorch_only_for_what_has_no_stand_in(text: str, is_needed: bool, tmp_path: Path) -> None:
+    write_files(tmp_path, **{"k.cu": text, "own.h": "#include <ATen/native/cuda/Loops.cuh>\n"})
+    assert needs_pytorch(Source("k.cu", "cuda", text.encode()), tmp_path, ()) == is_needed

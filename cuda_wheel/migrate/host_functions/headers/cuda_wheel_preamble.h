@@ -134,3 +134,10 @@ __host__ __device__ float rhypotf(float, float) noexcept;
 #ifdef CUDA_WHEEL_NO_CUSOLVER
 #pragma GCC poison CUSOLVER_VERSION CUSOLVER_VER_MAJOR CUSOLVER_VER_MINOR CUSOLVER_VER_PATCH
 #endif
+/* PyTorch's dispatch macros took the deprecated `x.type()` until 2.10. In releases that still do, the function of no template is preferred. */
+namespace detail {
+template <typename T, std::enable_if_t<std::is_same_v<T, at::DeprecatedTypeProperties>, int> = 0>
+inline at::ScalarType scalar_type(const T& type) { return type.scalarType(); }
+}
+/* nvcc defines it with --expt-extended-lambda. CCCL's headers above ask for it too, and then need more of nvcc. */
+#define __CUDACC_EXTENDED_LAMBDA__ 1
