@@ -39,14 +39,14 @@ def compile_triton(job: Job) -> Compiled:
     import_triton()
     capability = int(job.arch.rstrip("a"))
     module, name = module_and_function(str(dict(job.variant)[KERNEL]))
-    modules = ProjectModules(job.root, module, job.source)
+    modules = ProjectModules(job.root, module, job.source, known_values(capability))
     _set_driver(capability)
     with modules.active():
         kernel = _Kernel.found(job, modules, module, name)
         call = _call_of(job, kernel)
         try:
             result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
-        except Exception as error:
+        except (Exception, StandInError) as error:
             raise CompileError(_error_text(job, error, "does not compile")) from error
     return _described(job, kernel, result, tuple(sorted(modules.read.values())))
 
@@ -67,7 +67,7 @@ class _Kernel(NamedTuple):
             found = modules.attribute(module, name)
         except AttributeError as error:
             raise CompileError(_error_text(job, error, f"defines no {name}")) from error
-        except Exception as error:
+        except (Exception, StandInError) as error:
             raise CompileError(_error_text(job, error, "cannot be imported")) from error
         tuned: set[str] = set()
         computed: set[str] = set()
@@ -234,11 +234,14 @@ def _set_driver(capability: int) -> None:
     import triton
     from triton.backends.compiler import GPUTarget
 
-    class Driver(StandIn):
-        def get_current_target(self) -> GPUTarget:
-            return GPUTarget("cuda", capability, 32)
+    path = "triton.runtime.driver.active"
+    known = {f"{path}.get_current_target()": GPUTarget("cuda", capability, 32)}
+    triton.runtime.driver.set_active(StandIn(path, known))
 
-    triton.runtime.driver.set_active(Driver("triton.runtime.driver.active"))
+
+def known_values(capability: int) -> dict[str, object]:
+    """Return what a module may ask PyTorch, if it is not installed, of the GPU with this compute capability."""
+    return {"torch.cuda.get_device_capability()": divmod(capability, 10), "torch.version.hip": None}
 
 
 def _error_text(job: Job, error: BaseException, what: str) -> str:
@@ -264,6 +267,8 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
         reason = str(innermost)
     elif not isinstance(innermost, CompileError) and type(innermost).__module__ == "builtins":
         reason = f"{type(innermost).__name__}: {reason}"
+    if StandIn.__name__ in reason:
+        reason += f" ({StandIn.__name__} is a value of a package that is not installed in the environment of the build)"
     place = job.source if line is None else f"{job.source}:{line}"
     return f"{place}: error: {full_name(kernel, _without_kernel(job))} {what}: {reason}"
 

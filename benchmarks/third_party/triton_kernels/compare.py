@@ -1,0 +1,113 @@
+"""Compare what the build imports of a kernel with the whole module: `python compare.py FACTS FOLDER RESULT.json`.
+
+FACTS is `needed`, in an environment without PyTorch, or `whole`, in one with PyTorch and what the packages import, and
+the same release of Triton. Each writes the facts of each kernel: Triton's `cache_key`, a hash of the source of the
+kernel and of all that it calls, and of the constants that these mention; the global variables that it uses, the
+parameters, and the configurations of `triton.autotune`. `python compare.py equal NEEDED.json WHOLE.json` compares them.
+
+Both let Triton and PyTorch say that the GPU has compute capability 8.0; a machine for builds has none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from measure import Kernel, front_end, in_child, kernels, packages
+
+from cuda_wheel.builder.compile.python_modules import ProjectModules
+from cuda_wheel.builder.toolchain.triton import import_triton
+
+__all__ = ["compared", "facts"]
+
+
+def facts(found: Any) -> dict[str, Any]:
+    """Return what decides the code of a kernel, and what the manifest has of it."""
+    configurations, heuristics = [], []
+    while not hasattr(found, "params"):
+        for each in getattr(found, "configs", ()):
+            configurations.append([{k: repr(v) for k, v in each.kwargs.items()}, each.num_warps, each.num_stages])
+        heuristics += sorted(getattr(found, "values", ()))
+        found = found.fn
+    key = found.cache_key
+    return {
+        "cache key": key,
+        "constants and globals": sorted([name, repr(value[0])] for (name, _), value in found.used_global_vals.items()),
+        "parameters": [[p.name, p.is_constexpr, p.annotation_type, repr(p.default)] for p in found.params],
+        "configurations": configurations,
+        "heuristics": heuristics,
+    }
+
+
+def needed(kernel: Kernel, root: Path) -> dict[str, Any]:
+    front_end._set_driver(80)
+    modules = ProjectModules(str(root), kernel.module, kernel.path, front_end.known_values(80))
+    with modules.active():
+        return facts(modules.attribute(kernel.module, kernel.name))
+
+
+def whole(kernels: list[Kernel], root: Path) -> dict[str, Any]:
+    import torch
+
+    front_end._set_driver(80)
+    torch.cuda.get_device_capability = lambda device=None: (8, 0)
+    sys.path.insert(0, str(root))
+    module = importlib.import_module(kernels[0].module)
+    return {each.name: facts(getattr(module, each.name)) for each in kernels}
+
+
+def compared(first: dict[str, Any], second: dict[str, Any]) -> None:
+    """Print, for each package, how many kernels were compared, and each difference."""
+    count: Counter[tuple[str, str]] = Counter()
+    for key, one in first.items():
+        package, other = key.split(" ")[0], second.get(key, {"error": "missing"})
+        if "error" in one or "error" in other:
+            which = " and ".join(n for n, each in (("needed", one), ("whole", other)) if "error" in each)
+            count[package, f"not compared: {which} failed"] += 1
+            continue
+        different = [name for name in one if one[name] != other[name]]
+        count[package, "different" if different else "equal"] += 1
+        for name in different:
+            print(key, name, "\n   ", one[name], "\n   ", other[name])
+    for (package, what), number in sorted(count.items()):
+        print(package, what, number)
+    totals: Counter[str] = Counter()
+    for (_, what), number in count.items():
+        totals[what] += number
+    print(dict(totals))
+
+
+def main() -> None:
+    what, *paths = sys.argv[1:]
+    folder = Path(paths[0])
+    if what == "equal":
+        compared(*(json.loads(Path(path).read_text(encoding="utf-8")) for path in paths))
+        return
+    import_triton()
+    if what == "whole":
+        import torch  # noqa: F401  # once, before the processes of the modules
+    result: dict[str, Any] = json.loads(Path(paths[1]).read_text()) if Path(paths[1]).exists() else {}
+    for package in packages():
+        if paths[2:] and package.name not in paths[2:]:
+            continue
+        root = (folder / package.folder).resolve()
+        modules: dict[str, list[Kernel]] = defaultdict(list)
+        for each in kernels(package, folder):
+            modules[each.module].append(each)
+        for listed in modules.values():
+            if what == "whole":
+                got = in_child(lambda: whole(listed, root), 120)  # noqa: B023
+            else:
+                got = {each.name: in_child(lambda: needed(each, root), 60) for each in listed}  # noqa: B023
+            for each in listed:
+                result[f"{package.name} {each.path} {each.name}"] = got.get(each.name, {"error": got.get("error")})
+        print(package.name, sum("error" not in each for key, each in result.items() if key.startswith(package.name)))
+        Path(paths[1]).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
