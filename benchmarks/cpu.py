@@ -18,6 +18,7 @@ import imports
 import precompiled
 import scale
 import sizes
+import triton_build
 import wheel_build
 from _peers import Peers
 from _results import Report, Result, collect, machine, output_of, versions
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "import": partial(imports.measure, options.rounds),
         "checking": partial(checking.measure, options.rounds),
         "scale": partial(scale.measure, options.rounds),
+        "triton": partial(triton_build.measure, options.rounds),
     }
     compiler = output_of("gcc", "--version").splitlines()[0].split()[-1]
     report = Report(

@@ -143,7 +143,8 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
 
     The heading names `module` and its macros; None to name only the source, if a single module has it.
     """
-    by = f"for {job.target_name} with {toolchain.name}"
+    compiler = f"Triton {job.triton.partition(' ')[0]}" if job.triton else toolchain.name
+    by = f"for {job.target_name} with {compiler}"
     subject = job.source
     if module is not None:
         macros = [f"{name}={value}" if value else name for name, value in module.module.settings.defines]

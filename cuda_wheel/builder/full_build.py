@@ -19,6 +19,7 @@ from typing import Any, Literal
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.whole_builds import WholeBuilds
+from cuda_wheel.builder.config.architectures import FIRST_OF_TRITON
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import PlanRunner
@@ -259,7 +260,7 @@ class _Assembly:
         self._reporter = reporter
         self._system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
+        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.triton)
         self._variants: dict[str, list[BuiltModule]] = {}
         """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
         built."""
@@ -325,9 +326,11 @@ class _Assembly:
         modules = self._modules.values()
         # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
         if not any("native" in module.settings.architectures.entries for module in modules):
-            warning = gaps([each for name in self._modules for each in self._manifests[name]])
-            if warning:
-                self._reporter.warning(warning)
+            for is_triton, first in ((False, (0, 0)), (True, FIRST_OF_TRITON)):
+                names = [module.name for module in modules if module.is_triton == is_triton]
+                warning = gaps([each for name in names for each in self._manifests[name]], first) if names else None
+                if warning:
+                    self._reporter.warning(warning)
         for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
             if not any(is_listed(name, [pattern]) for name in self._absent):
                 self._reporter.warning(

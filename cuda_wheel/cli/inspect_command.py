@@ -16,6 +16,7 @@ from cuda_wheel.inspect.modules import FoundModule, exported_lines, find_modules
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted, macro_text
 from cuda_wheel.runtime.parts.companions import install_command
+from cuda_wheel.runtime.parts.triton.signatures import KERNEL
 
 __all__ = ["add_arguments", "run"]
 
@@ -70,7 +71,7 @@ def _module_table(module: FoundModule) -> Table:
     if module.manifests[0].variant:
         return _variants_table(module)
     (manifest,) = module.manifests
-    fatbin = f"{manifest.fatbin}, {size_text(manifest.fatbin_size)}, NVRTC {manifest.toolchain['nvrtc']}"
+    fatbin = f"{manifest.fatbin}, {size_text(manifest.fatbin_size)}, {_compiler_text(manifest)}"
     columns = [
         Column("kind"),
         Column("target"),
@@ -105,8 +106,9 @@ def _variants_table(module: FoundModule) -> Table:
     """Return a table with a row for each variant of a module: the values of the variant's macros, the names of its
     images, and the size of its fatbin."""
     macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
+    macros.sort(key=lambda name: name != KERNEL)  # the kernel of Triton first
     size = sum(manifest.fatbin_size for manifest in module.manifests)
-    fatbin = f"{module.fatbin}, {size_text(size)}, NVRTC {module.manifests[0].toolchain['nvrtc']}"
+    fatbin = f"{module.fatbin}, {size_text(size)}, {_compiler_text(module.manifests[0])}"
     notes = [*_notes(module), fatbin]
     columns = [*map(Column, macros), Column("images"), Column("size", "right")]
     rows = []
@@ -117,6 +119,12 @@ def _variants_table(module: FoundModule) -> Table:
         rows.append((*texts, images, size_text(manifest.fatbin_size)))
     title = f"{module.label} ({count_text(len(rows), 'variant')})"
     return Table(title, columns, rows, "\n".join(notes))
+
+
+def _compiler_text(manifest: Manifest) -> str:
+    """Return the compiler of a module, and its release: "NVRTC 12.9.86"."""
+    releases = manifest.toolchain
+    return f"Triton {releases['triton']}" if "triton" in releases else f"NVRTC {releases['nvrtc']}"
 
 
 def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .parts.occupancy import Occupancy as Occupancy
     from .parts.tensor_maps import TensorMap as TensorMap
     from .parts.tensor_maps import tensor_map as tensor_map
+    from .parts.triton.kernels import TritonKernel as TritonKernel
+    from .parts.triton.kernels import TritonModule as TritonModule
     from .parts.tuned_tables import Choice as Choice
     from .parts.tuned_tables import tuned as tuned
     from .parts.variables import Global as Global
@@ -57,6 +59,8 @@ _FILES = {
     "NoImageError": "errors",
     "Occupancy": "parts.occupancy",
     "TensorMap": "parts.tensor_maps",
+    "TritonKernel": "parts.triton.kernels",
+    "TritonModule": "parts.triton.kernels",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",
     "UnknownVariantError": "errors",

@@ -2,10 +2,6 @@
 
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 __all__ = [
     "PARTS",
     "ArgumentError",
@@ -53,8 +49,6 @@ class UnknownVariantError(ImageError):
 
     variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
     """The macros of each variant: ((("N", 4),), (("N", 8),)); () without variants, or without the part `variants`."""
-    file: "Any" = None
-    """The manifest's file, if the module has kernels of Triton, which `load` loads without macros."""
 
 
 class UnknownGlobalError(ImageError, KeyError):

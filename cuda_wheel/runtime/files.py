@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from .errors import ImageError, UnknownVariantError, describe_error, has, need, to_add
-from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, checked, same_macros, sha256_of
+from .manifest import (
+    MANIFEST_SUFFIX,
+    Image,
+    Manifest,
+    ManifestFile,
+    checked,
+    has_triton_kernels,
+    same_macros,
+    sha256_of,
+)
 
 __all__ = [
     "ModuleFiles",
@@ -91,17 +100,14 @@ class ModuleFiles:
 
 
 def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVariantError:
-    if not macros and "triton" in file.head.get("toolchain", ()):
-        error = UnknownVariantError(
-            f"{file.name} has kernels of Triton: load() chooses their variants when they launch"
-        )
-        error.file = file
+    variants = tuple(tuple(sorted(each["macros"].items())) for each in file.variants.values() if each["macros"])
+    # `load` loads kernels of Triton without macros, and needs no message.
+    if not has("variants") or (not macros and has_triton_kernels(variants)):
+        error = UnknownVariantError(f"{file.name} has no variant with the macros {dict(macros)}")
+        error.variants = variants
         return error
-    if not has("variants"):
-        return UnknownVariantError(f"{file.name} has no variant with the macros {dict(macros)}")
     from .parts.variants import unknown_variant  # only for an error
 
-    variants = [tuple(sorted(each["macros"].items())) for each in file.variants.values() if each["macros"]]
     return unknown_variant(file.name, macros, variants)
 
 

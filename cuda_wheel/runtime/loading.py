@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from .driver import device_and_driver, load_library
 from .errors import DriverError, NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
-from .manifest import Image, MacroValue, Manifest, Version
+from .manifest import Image, MacroValue, Manifest, Version, has_triton_kernels
 from .module import Module, once
 from .rules import Resolution, resolve
 
@@ -50,11 +50,11 @@ def load(
     try:
         files, manifest = files_and_manifest(name, device, variant)
     except UnknownVariantError as unknown:
-        if unknown.file is not None:
+        if not variant and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
             need("triton")
             from .parts.triton.kernels import TritonModule  # few modules have kernels of Triton
 
-            return TritonModule(unknown.file, device, jit)  # type: ignore[return-value]
+            return TritonModule(name, unknown.variants, device, jit)  # type: ignore[return-value]
         if not has("specialize"):
             raise
         from .parts.specialize import specialized_variant  # rare

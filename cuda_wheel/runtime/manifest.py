@@ -45,6 +45,7 @@ __all__ = [
     "damaged",
     "dotted",
     "full_name",
+    "has_triton_kernels",
     "kernel_of",
     "macro_text",
     "manifest_of_record",
@@ -127,6 +128,11 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
     """Return macros in the form that is equal for the same variant: 4 and "4" are the same value."""
     pairs = macros.items() if isinstance(macros, Mapping) else macros
     return tuple(sorted((name, macro_text(value)) for name, value in pairs))
+
+
+def has_triton_kernels(variants: Sequence[Variant]) -> bool:
+    """Return whether variants are kernels of Triton; see `parts.triton.signatures`."""
+    return any(name == "triton" for variant in variants[:1] for name, _ in variant)
 
 
 # NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.

@@ -124,6 +124,14 @@ class Call:
             dimensions(block, f"{what}block")
         return has_blocks(f"{self.operator}: {info.name}", grid) if _is_known(grid) else True
 
+    def check_device(self, value: Any, kernel: str) -> None:
+        """Raise ArgumentError if a tensor that a kernel gets is not on the device of the operator's first tensor."""
+        if value.device != self.device:
+            raise ArgumentError(
+                f"{self.operator}: {kernel} gets a tensor on {value.device}, but the operator's first one is on "
+                f"{self.device}"
+            )
+
     def check_results(self, results: Sequence[Any]) -> None:
         """Raise ArgumentError for an output that shares the memory of an input or of another output."""
         import torch

@@ -1,19 +1,20 @@
 """The kernels of a module, as the Python function of an operator launches them."""
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
 from cuda_wheel.operators.kernels import read_manifest
 from cuda_wheel.runtime.arrays import long_size
 from cuda_wheel.runtime.driver import current_device, device_count
-from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
+from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError, UnknownVariantError
 from cuda_wheel.runtime.loading import load
-from cuda_wheel.runtime.manifest import KernelInfo, Manifest
+from cuda_wheel.runtime.manifest import KernelInfo, Manifest, has_triton_kernels
 from cuda_wheel.runtime.module import ByName, Kernel, Module
 from cuda_wheel.runtime.parts.bind import launch_on_streams_of
 from cuda_wheel.runtime.parts.instance_names import canonical
+from cuda_wheel.runtime.parts.triton.kernels import TritonKernel, TritonModule
 from cuda_wheel.runtime.streams import CurrentStreams
 from cuda_wheel.torch.launch_checks import Call, KernelCheck, checks_running, current_call, is_symbol
 
@@ -62,7 +63,7 @@ class ModuleKernels:
             self._variants[key] = ModuleKernels(self.module, macros)
         return self._variants[key]
 
-    def __getitem__(self, name: Any) -> "KernelLaunch | CheckedLaunch":
+    def __getitem__(self, name: Any) -> "KernelLaunch | CheckedLaunch | CheckedTritonLaunch":
         """Return a kernel by its C++ name, or by its name and template arguments.
 
         Raises UnknownKernelError if the module has no kernel of this name and cannot compile one, ArgumentError for a
@@ -74,7 +75,9 @@ class ModuleKernels:
             except (KeyError, TypeError):
                 pass
         call = current_call()
-        return self.launch_of(name) if call is None else CheckedLaunch(self, name, call)
+        if call is None:
+            return self.launch_of(name)
+        return CheckedLaunch(self, name, call) if self._triton is None else CheckedTritonLaunch(self, name, call)
 
     def launch_of(self, name: Any) -> "KernelLaunch":
         """Return the kernel of this name, loaded for the current GPU."""
@@ -94,8 +97,26 @@ class ModuleKernels:
         return loaded
 
     def _load(self, loaded: "dict[Any, KernelLaunch]", name: Any) -> "KernelLaunch":
-        launch = loaded[name] = KernelLaunch(self._on_current_gpu()[instance_name(name)])
-        return launch
+        kernel: Any = self._on_current_gpu()[instance_name(name)]
+        launch: Any = kernel if isinstance(kernel, TritonKernel) else KernelLaunch(kernel)
+        loaded[name] = launch
+        return launch  # type: ignore[no-any-return]
+
+    @cached_property
+    def _triton(self) -> "TritonModule | None":
+        """The module if it has kernels of Triton, else None."""
+        try:
+            self._found = read_manifest(self.module, self._macros)
+        except UnknownVariantError as unknown:
+            if not self._macros and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
+                return TritonModule(self.module, unknown.variants, None, None)
+            raise
+        return None
+
+    def triton_kernel(self, name: str) -> TritonKernel:
+        """Return a kernel of Triton, to check its launches."""
+        assert self._triton is not None
+        return self._triton[name]
 
     @property
     def globals(self) -> Mapping[str, Any]:
@@ -209,6 +230,30 @@ class CheckedLaunch:
         has_work = self._check is None or self._call.check_launch(self._check, grid, block, args)
         if self._call.launches and has_work:
             self._owner.launch_of(self._name).launch(grid, block, *args, **settings)
+
+
+class CheckedTritonLaunch:
+    """A kernel of Triton that the Python function of an operator launches while the operator's call is checked."""
+
+    def __init__(self, owner: ModuleKernels, name: str, call: Call) -> None:
+        self._owner = owner
+        self._name = name
+        self._call = call
+
+    def launch(self, grid: Any, *args: Any, **named: Any) -> None:
+        """Check a launch, and launch unless the call is with fake tensors."""
+        call, kernel = self._call, self._owner.triton_kernel(self._name)
+        try:
+            kernel.check(args, named, is_symbol)
+        except ArgumentError as error:
+            raise ArgumentError(f"{call.operator}: {error}") from None
+        for value in (*args, *named.values()):
+            if hasattr(value, "untyped_storage"):
+                call.check_device(value, kernel.name)
+                call.check_written(value, f"{kernel.name} may write to an argument")
+        if call.launches:
+            launch: Any = self._owner.launch_of(self._name)
+            launch.launch(grid, *args, **named)
 
 
 _CPP_TYPES = {

@@ -3,8 +3,8 @@
 The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
 <extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
 <extra>-as-compiled (only PTX, with the compiler's own PTX version). The set cu12 also has the examples of the gallery,
-`torch_functions` and the CUDA half of `cpu_and_gpu`. One of them needs CUTLASS: install nvidia-cutlass first, or set
-PYTHONPATH to a folder with it.
+`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`. One of them needs CUTLASS: install nvidia-cutlass first,
+or set PYTHONPATH to a folder with it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')
         build(project, folder / f"{extra}-as-compiled" / "saxpy", CUDAARCHS=JIT)
-    for example in (*GALLERY, "torch_functions", "cpu_and_gpu") if extra == "cu12" else ():
+    for example in (*GALLERY, "torch_functions", "cpu_and_gpu", "triton") if extra == "cu12" else ():
         build(ROOT / "examples" / example, folder / extra / example)
 
 

@@ -269,6 +269,7 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
         reason = f"{type(innermost).__name__}: {reason}"
     if StandIn.__name__ in reason:
         reason += f" ({StandIn.__name__} is a value of a package that is not installed in the environment of the build)"
+    reason = "\n".join([reason, *(note for each in chain for note in getattr(each, "__notes__", ()))])
     place = job.source if line is None else f"{job.source}:{line}"
     return f"{place}: error: {full_name(kernel, _without_kernel(job))} {what}: {reason}"
 

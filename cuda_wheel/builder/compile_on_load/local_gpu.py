@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, compile_text, preprocessed
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.triton import find_triton
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime.manifest import Target, Version, dotted
@@ -49,7 +50,8 @@ def compile_for_gpu(
     build. Raises ConfigError or CompileError.
     """
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
-    plan = _plan(config, module, root, toolchain, capability, nvvm)
+    triton = worker.call(find_triton, None, config.timeout) if module.is_triton else None
+    plan = _plan(config, module, root, toolchain, capability, partial(make_plan, nvvm=nvvm, triton=triton))
     jobs = plan.modules[0].jobs
     built = None
     if len(jobs) == 1 and is_whole_program(jobs[0]) and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances):
@@ -135,15 +137,16 @@ def _plan(
     root: Path,
     toolchain: Toolchain,
     capability: Version | None,
-    nvvm: Nvvm | None,
+    make: Callable[..., Plan],
 ) -> Plan:
     """Return the plan that compiles one module for one target. The target is the GPU of compute capability
-    `capability`. With None, it is the newest target that a build of the project has."""
+    `capability`. With None, it is the newest target that a build of the project has. `make` is `make_plan` with the
+    compilers."""
     gpus = [] if capability is None else [capability]
 
     def plan(architectures: Architectures) -> Plan:
         settings = replace(module.settings, architectures=architectures)
-        return make_plan(config, [replace(module, settings=settings)], root, toolchain, lambda: gpus, nvvm)
+        return make(config, [replace(module, settings=settings)], root, toolchain, lambda: gpus)
 
     if capability is None:
         targets = plan(_without_gpu(config, module)).modules[0].targets

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = ["DEFAULT", "HELP", "is_specific", "named_targets", "settle", "split", "triton_targets"]
+__all__ = ["DEFAULT", "FIRST_OF_TRITON", "HELP", "is_specific", "named_targets", "settle", "split", "triton_targets"]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
 
@@ -139,6 +139,9 @@ def _check(target: Target, known: Sequence[int], where: str, compiler: str) -> N
 _TRITON_DEFAULT = (80, 90, 100, 120)
 """Architectures for which "default" has machine code of kernels of Triton. Triton does not promise support before 8.0.
 Source: Triton, README, "Compatibility"."""
+
+FIRST_OF_TRITON: Version = (8, 0)
+"""First compute capability that Triton promises to support; see above."""
 
 _FIRST_SPECIFIC = 90
 """First architecture for which Triton generates code for "a" targets only. Source: `sm_arch_from_capability` in

@@ -474,14 +474,14 @@ def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
         yield f"no setting covers {cells_text(others)}, with NVRTC {dotted(manifest.cuda)}: do not require this"
 
 
-def gaps(manifests: Iterable[Manifest]) -> str | None:
+def gaps(manifests: Iterable[Manifest], first: Version = (0, 0)) -> str | None:
     """Return a line on current GPUs on which a module has no loadable image with a common driver, and on what helps;
-    None if there are none.
+    None if there are none. GPUs of a compute capability before `first` are ignored.
 
     Of several modules, it is about the one with the most such pairs of GPU and driver. Tegra GPUs are ignored: projects
     for them name them. PTX that only nvJitLink accepts does not count: few users have nvJitLink.
     """
-    current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra)
+    current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra and gpu.capability >= first)
     requirement = Requirement(current, COMMON, "jit")
     manifests = list(manifests)
     required = required_keys(requirement)

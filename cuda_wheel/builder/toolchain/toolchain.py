@@ -197,6 +197,8 @@ class Triton(NamedTuple):
 
     release: str
     """Exact release: "3.6.0"."""
+    library: str
+    """Absolute path of the library with its compiler."""
     build: str
     """Identifier of the exact build of its compiler and of its assemblers."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,7 +72,7 @@ def find_triton(_: None) -> Triton:
     triton = import_triton()
     library = triton._C.libtriton.__file__
     assemblers = sorted(Path(triton.__file__).parent.glob("backends/nvidia/bin/ptxas*"))
-    return Triton(triton.__version__, " ".join(map(library_build, [library, *map(str, assemblers)])))
+    return Triton(triton.__version__, library, " ".join(map(library_build, [library, *map(str, assemblers)])))
 
 
 class CompiledKernel(NamedTuple):
@@ -104,7 +104,7 @@ def compile_kernel(
     from triton.compiler import ASTSource
 
     source = ASTSource(function, dict(signature), {(at,): value for at, value in constants.items()}, dict(attributes))
-    with new_folder() as folder:
+    with new_folder() as folder, _printed(Path(folder, "printed")):
         os.environ["TRITON_CACHE_DIR"] = str(folder)
         try:
             compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=dict(options))
@@ -112,6 +112,28 @@ def compile_kernel(
             del os.environ["TRITON_CACHE_DIR"]
         code, text = compiled.asm["cubin"], compiled.asm["ptx"]
     return CompiledKernel(text, code, compiled.metadata._asdict(), _assembler_release(capability))
+
+
+@contextmanager
+def _printed(file: Path) -> Iterator[None]:
+    """Inside the `with` block, write standard error to `file`; an exception gets its text as a note.
+
+    MLIR, which Triton is built on, prints there why it cannot compile a kernel.
+    """
+    with file.open("w+b") as stream:
+        own = os.dup(2)
+        os.dup2(stream.fileno(), 2)
+        try:
+            yield
+        except Exception as error:
+            stream.seek(0)
+            lines = stream.read().decode(errors="backslashreplace").splitlines()
+            errors = [line for line in lines if "error:" in line] or lines[:8]
+            error.__notes__ = [*getattr(error, "__notes__", ()), *errors[:8]]  # `add_note` is of Python 3.11
+            raise
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
 
 
 _releases: dict[str, Version] = {}

@@ -96,6 +96,12 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
     names = [info.name for info in manifest.kernels] + [info.name for info in manifest.globals]
     needed = {
         "variants": manifest.variant,
+        "triton": any(info.python for info in manifest.kernels),
+        "launch-attributes": any(
+            not figures.keys().isdisjoint(("ctas", "cooperative", "programmatic"))
+            for image in manifest.images
+            for figures in image.resources.values()
+        ),
         "variables": manifest.globals,
         "linking": manifest.relocatable,
         "instance-names": any("<" in name for name in names),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
@@ -27,6 +28,7 @@ from cuda_wheel.builder.toolchain.toolchain import (
     STAND_INS,
     Nvvm,
     Toolchain,
+    Triton,
 )
 
 __all__ = ["Document", "Materials", "merged", "sbom_path"]
@@ -45,7 +47,9 @@ def sbom_path(name: str) -> str:
 class Materials:
     """Finds the files of a project and the packages of this environment that modules are built from."""
 
-    def __init__(self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None) -> None:
+    def __init__(
+        self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None, triton: Triton | None
+    ) -> None:
         self._root = root
         self._is_vendored = config.loader == "vendor"
         self._toolchain = toolchain
@@ -58,7 +62,11 @@ class Materials:
         self._header = cache(self._header_component)
         versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
-        self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
+        others = {"nvvm": nvvm, "triton": triton}
+        self._others = {
+            name: self._compiler(name, each.release, each.library) for name, each in others.items() if each is not None
+        }
+        """Compilers that only some modules need, by their names in manifests."""
 
     def of(self, module: BuiltModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
         """Return a module's part of the SBOM: its components, and which of them its fatbin depends on.
@@ -66,11 +74,10 @@ class Materials:
         `headers` are the absolute paths of all files that the module's sources include, `system_dirs` the absolute
         folders of libraries outside the project, from `system-include-dirs`.
         """
-        manifest = module.manifests[0]  # all variants have the same sources and compilers
-        parts = list(self._tools)
-        if "nvvm" in manifest.toolchain and self._nvvm is not None:
-            parts.append(self._nvvm)
-        parts += [self._own(path) for path in manifest.sources]
+        manifest = module.manifests[0]  # all variants have the same compilers
+        sources = dict.fromkeys(path for each in module.manifests for path in each.sources)
+        parts = [*self._tools, *(part for name, part in self._others.items() if name in manifest.toolchain)]
+        parts += [self._own(path) for path in sources]
         parts += [self._header(os.path.normpath(path), system_dirs) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")
         fatbin = _file("wheel", f"{folder}/{manifest.fatbin}", sha256(module.fatbin).hexdigest())
@@ -100,6 +107,9 @@ class Materials:
         """Return a compiler as a component with the scope "excluded" (a build tool). The component is the package that
         contains the file `library`. If no package contains `library`, the component has this `name` and `version`."""
         package = self._package_of(library)
+        if package is None and name == "triton":  # in no folder of CUDA's packages
+            with suppress(metadata.PackageNotFoundError):
+                package = self._package(None, name)
         if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
         return package | {"scope": "excluded"}
@@ -194,7 +204,7 @@ def _package(folder: str | None, name: str) -> Document:
     if "License-Expression" in about:
         licences = [{"expression": about["License-Expression"]}]
     else:
-        lines = filter(None, map(str.strip, str(about["License"] or "").splitlines()))
+        lines = filter(None, map(str.strip, str(about.json.get("license") or "").splitlines()))
         licences = [{"license": {"name": line}} for line in [*lines][:1] if line != "UNKNOWN"]
     return _component(name, about["Version"], licences)
 

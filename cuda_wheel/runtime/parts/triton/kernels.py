@@ -15,7 +15,7 @@ from ...errors import ArgumentError, ImageError, UnknownKernelError, need
 from ...files import files_and_manifest
 from ...generated import Missing, define
 from ...launching import launcher_of
-from ...manifest import Macros, ManifestFile, PythonParameter, checked, full_name, kernel_of, macro_text, structs_of
+from ...manifest import PythonParameter, full_name, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
 from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type
@@ -32,15 +32,19 @@ _MISSING = Missing()
 _ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element != "u1"}
 """Name of an array's element type -> Triton's name: "float32" -> "fp32"."""
 
+_INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float64"} | {
+    f"{kind[0]}{size}": f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)
+}
+"""Type in `__cuda_array_interface__`, without the byte order -> name of the element type: "f4" -> "float32"."""
+
+_ANY = ":?"
+"""In the place of a hint: the address or number may be any. Alone: the constant may be any."""
+
 _I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
 
 
-class _Compiled(NamedTuple):
-    """A variant: what one kernel was compiled for."""
-
-    macros: Macros
-    values: Mapping[str, Any]
-    """The variant's values by parameter and option; see `signatures`."""
+_Compiled = Mapping[str, Any]
+"""What one kernel was compiled for: the values of a variant by parameter and option; see `signatures`."""
 
 
 class _Prepared(NamedTuple):
@@ -72,18 +76,22 @@ class TritonModule(Mapping[str, "TritonKernel"]):
     name raises UnknownKernelError.
     """
 
-    def __init__(self, file: ManifestFile, device: int | None, jit: "JitOptions | None") -> None:
-        self.name = file.name
+    def __init__(
+        self,
+        name: str,
+        variants: "Sequence[tuple[tuple[str, object], ...]]",
+        device: int | None,
+        jit: "JitOptions | None",
+    ) -> None:
+        self.name = name
         self._by_path: dict[str, TritonKernel] = {}
-        compiled: dict[str, list[_Compiled]] = {}
-        for macros, record in file.variants.items():
-            values = record["macros"]
-            compiled.setdefault(str(values.get(KERNEL)), []).append(_Compiled(macros, values))
-        for path, variants in compiled.items():
-            record = file.variants[variants[0].macros]
-            (row,) = checked(file.where, lambda record=record: file.all_rows(record))  # type: ignore[misc]
-            info = checked(file.where, lambda row=row, record=record: kernel_of(row, structs_of(record)))  # type: ignore[misc]
-            self._by_path[path] = TritonKernel(self.name, path, info.python, variants, device, jit)
+        compiled: dict[str, list[Mapping[str, Any]]] = {}
+        for variant in variants:
+            compiled.setdefault(str(dict(variant)[KERNEL]), []).append(dict(variant))
+        for path, of_kernel in compiled.items():
+            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
+            (info,) = manifest.kernels
+            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, device, jit)
         self._by_name: dict[str, list[str]] = {}
         for path in compiled:
             self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
@@ -121,6 +129,9 @@ class TritonModule(Mapping[str, "TritonKernel"]):
         """The kernels' names."""
         return tuple(self)
 
+    is_loaded = True
+    """Each kernel's variants are loaded when a launch needs them."""
+
     def __repr__(self) -> str:
         return f"<TritonModule {self.name}: {', '.join(self)}>"
 
@@ -149,9 +160,13 @@ class TritonKernel:
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
         self._elements: dict[Any, str] = {}
         """Element type of an array, as its library has it -> Triton's name."""
-        source = _launch_source(self.parameters, [each.values for each in variants])
+        source = _launch_source(self.parameters, variants)
         if source is not None:
-            namespace = {"missing": _MISSING, "known": {}, "launch_any": self._launch}
+            defaults = [
+                _MISSING if default is None or kind in ("tuned", "computed") else _value_of(default)
+                for _, kind, default in self.parameters
+            ]
+            namespace = {"defaults": defaults, "known": {}, "launch_any": self._launch}
             self.__dict__["launch"] = define("launch", source, namespace, f"{module}, {self.name}")
             self.__dict__["launch"].__doc__ = type(self).launch.__doc__
             self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = namespace["known"]  # type: ignore[assignment]
@@ -159,7 +174,7 @@ class TritonKernel:
     @property
     def variants(self) -> tuple[Mapping[str, Any], ...]:
         """What the kernel was compiled for, in the order of the settings: types, constants and options by name."""
-        return tuple(each.values for each in self._variants)
+        return self._variants
 
     def launch(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch the kernel as Triton does: what `kernel[grid](*args, **named)` launches.
@@ -173,20 +188,22 @@ class TritonKernel:
         Raises ArgumentError if nothing was compiled for these arguments; it lists what was. Raises what `load` and
         `Kernel.launch` raise.
         """
-        self._launch(grid, *self._values(args, named), stream)
+        self._launch(grid, args, named, stream)
 
     def _launch(
         self,
         grid: Any,
-        values: list[Any],
-        options: Mapping[str, Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
         stream: Any,
         key: tuple[Any, ...] | None = None,
     ) -> None:
-        """Launch with a value for each parameter. `key` is that of the generated function, which later finds under it
-        how to launch; None if it has none for these arguments."""
-        if any(value is _MISSING for value in values):
-            values, options = self._values((), {**dict(zip(self._names, values, strict=True)), **options})
+        """Launch with the arguments of `launch`, some of which may be `_MISSING`.
+
+        `key` is that of the generated function, which later finds under it how to launch; None if it has none for these
+        arguments.
+        """
+        values, options = self._values(args, named)
         prepared = self._prepare(values, options)
         blocks = self._grid(grid, values, prepared)
         if 0 in blocks:
@@ -196,7 +213,7 @@ class TritonKernel:
             self._launch_with_scratch(blocks, prepared, given, stream)
             return
         prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options)
-        if key is not None and prepared.blocks == 1 and not any(value is _MISSING for value in values):
+        if key is not None and prepared.blocks == 1:
             self._known[key] = _quick_launch(prepared, len(values)), prepared.constants
 
     def _launch_with_scratch(
@@ -269,26 +286,23 @@ class TritonKernel:
         for name, value in named.items():
             at = self._names.get(name)
             if at is None:
-                if name not in OPTIONS and not any(name in each.values for each in self._variants):
+                if name not in OPTIONS and not any(name in each for each in self._variants):
                     raise ArgumentError(f"{self.name} has no parameter {name!r}: it has {', '.join(self._names)}")
                 options[name] = value
-            elif value is _MISSING:
-                pass
             elif at < len(args):
                 raise ArgumentError(f"{self.name} got two values for {name!r}")
             else:
                 values[at] = value
         if any(value is _MISSING for value in values):
             for at, (name, kind, default) in enumerate(self.parameters):
-                if values[at] is _MISSING and default is not None:
-                    values[at] = _value_of(default)
-                elif values[at] is _MISSING and kind != "tuned":
-                    why = (
-                        ", which triton.heuristics computes in Triton's own launch: pass its value"
-                        if kind == "computed"
-                        else ""
+                if values[at] is not _MISSING or kind == "tuned":
+                    continue
+                if kind == "computed" or default is None:
+                    computed = ", which triton.heuristics computes in Triton's own launch: pass its value"
+                    raise ArgumentError(
+                        f"{self.name} got no value for {name!r}{computed if kind == 'computed' else ''}"
                     )
-                    raise ArgumentError(f"{self.name} got no value for {name!r}{why}")
+                values[at] = _value_of(default)
         return values, options
 
     def _kind(self, value: Any) -> str:
@@ -322,18 +336,27 @@ class TritonKernel:
         raise ArgumentError(f"{self.name} takes arrays on the GPU, numbers and None, not {value_text(value)}")
 
     def _kind_of_array(self, array: Any) -> str:
+        element = self._element(array)
+        return f"*{element}:16" if _address(array) % 16 == 0 else f"*{element}"
+
+    def _element(self, array: Any) -> str:
+        """Return Triton's name of an array's element type; raises ArgumentError for a type that Triton lacks."""
         element = self._elements.get(array.dtype) if hasattr(array, "dtype") else None
         if element is None:
-            name = str(getattr(array, "dtype", "") or getattr(array, "__cuda_array_interface__", {}).get("typestr", ""))
-            name = name.rpartition(".")[2]
+            if hasattr(array, "dtype"):
+                name = str(array.dtype).rpartition(".")[2]  # "torch.float32", "float32"
+            else:  # "<f4"
+                name = str(array.__cuda_array_interface__["typestr"])
+                name = _INTERFACE_TYPES.get(name[1:], name)
             element = _ELEMENTS.get(name)
             if element is None:
                 raise ArgumentError(
                     f"{self.name}: an array of {name or 'an unknown element type'} is of no type that Triton has: "
                     f"{', '.join(_ELEMENTS)}"
                 )
-            self._elements[array.dtype] = element
-        return f"*{element}:16" if _address(array) % 16 == 0 else f"*{element}"
+            if hasattr(array, "dtype"):
+                self._elements[array.dtype] = element
+        return element
 
     def _grid(self, grid: Any, values: Sequence[Any], prepared: _Prepared) -> tuple[int, ...]:
         """Return the numbers of blocks; raises ArgumentError."""
@@ -346,6 +369,25 @@ class TritonKernel:
         if not 1 <= len(blocks) <= 3 or min(blocks) < 0:
             raise ArgumentError(f"{self.name}: grid must be one to three numbers of 0 and more, not {value_text(grid)}")
         return (blocks[0] * prepared.blocks, *blocks[1:])
+
+    def check(self, args: Sequence[Any], named: Mapping[str, Any], is_unknown: Callable[[Any], bool]) -> None:
+        """Raise ArgumentError if nothing was compiled for arguments of these types and for these constants.
+
+        It is for calls without data: arrays may lie at any address, and an argument for which `is_unknown` is true may
+        be any integer of 32 bits.
+        """
+        values, options = self._values(args, named)
+        kinds = []
+        for at, value in enumerate(values):
+            if at not in self._arguments:
+                kinds.append(_ANY if is_unknown(value) else _constant_text(value))
+            elif is_unknown(value):
+                kinds.append(f"i32{_ANY}")
+            elif hasattr(value, "data_ptr"):
+                kinds.append(f"*{self._element(value)}{_ANY}")
+            else:
+                kinds.append(self._kind(value))
+        self._chosen(kinds, values, options)
 
     # --- the choice ---------------------------------------------------------------------------------
 
@@ -380,16 +422,16 @@ class TritonKernel:
         """Return how well a variant fits, by the hints that it was compiled with; None if it does not fit."""
         total = 0
         for (name, _, default), kind, value in zip(self.parameters, kinds, values, strict=True):
-            built = compiled.values.get(name, default)
+            built = compiled.get(name, default)
             if read_type(built) is not None:
                 points = _fit(str(built), kind)
             else:  # a constant that the launch leaves out may have any value that was compiled
-                points = 1 if value is _MISSING or kind == macro_text(built) else None
+                points = 1 if value is _MISSING or kind in (_ANY, macro_text(built)) else None
             if points is None:
                 return None
             total += points
         for name, value in options.items():
-            built = compiled.values.get(name, 1 if name == "num_ctas" else None)
+            built = compiled.get(name, 1 if name == "num_ctas" else None)
             if built is None or macro_text(built) != macro_text(value):
                 return None
         return total
@@ -399,12 +441,11 @@ class TritonKernel:
         asked = ", ".join(f"{name}={value}" for name, value in pairs)
 
         def differing(compiled: _Compiled) -> int:
-            return sum(str(compiled.values.get(name)) != str(value) for name, value in pairs)
+            return sum(str(compiled.get(name)) != str(value) for name, value in pairs)
 
         nearest = sorted(self._variants, key=differing)[:5]
         listed = "".join(
-            "\n  "
-            + ", ".join(f"{name}={each.values[name]}" for name in (*self._names, *OPTIONS) if name in each.values)
+            "\n  " + ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
             for each in nearest
         )
         more = f"\n  and {len(self._variants) - len(nearest)} more" if len(self._variants) > len(nearest) else ""
@@ -417,7 +458,7 @@ class TritonKernel:
         """Load a variant, and prepare its launches."""
         from ...loading import load_found  # it imports this module
 
-        files, manifest = files_and_manifest(self._module, self._device, dict(compiled.values))
+        files, manifest = files_and_manifest(self._module, self._device, compiled)
         module: Module = load_found(files, manifest, self._device, self._jit)
         (name,) = module
         kernel = module[name]
@@ -429,7 +470,7 @@ class TritonKernel:
         types = {
             at: type_
             for at, (name, _, default) in enumerate(self.parameters)
-            if (type_ := read_type(compiled.values.get(name, default))) is not None and type_.hint != "1"
+            if (type_ := read_type(compiled.get(name, default))) is not None and type_.hint != "1"
         }
         blocks = figures.get("ctas", 1)
         options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
@@ -447,7 +488,7 @@ class TritonKernel:
             scratch=figures.get("global_scratch", 0),
             constants={
                 name: _value_of(value)
-                for name, value in compiled.values.items()
+                for name, value in compiled.items()
                 if name != KERNEL and read_type(value) is None
             },
         )
@@ -465,9 +506,9 @@ class TritonKernel:
 
 
 _LAUNCH = """
-def launch(grid, {parameters}, *, stream=None, **options):
+def launch(grid, {parameters}, *more, stream=None, **options):
     key = run = None
-    if not options:
+    if not options and not more:
         try:
             key = ({key})
             run, constants = known[key]
@@ -479,10 +520,10 @@ def launch(grid, {parameters}, *, stream=None, **options):
         if (kind is tuple and 0 not in blocks) or (kind is int and blocks):
             return run(blocks, stream, {names})
         grid = blocks
-    launch_any(grid, [{names}], options, stream, key)
+    launch_any(grid, [{names}, *more], options, stream, key)
 """
-"""Source of `TritonKernel.launch`. The key has what the choice of the variant depends on; for arguments of unusual types
-it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
+"""Source of `TritonKernel.launch`. The key has what the choice of the variant depends on; for arguments of unusual
+types it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
 
 _OWN_NAMES = {
     "grid",
@@ -491,7 +532,6 @@ _OWN_NAMES = {
     "key",
     "run",
     "known",
-    "missing",
     "launch_any",
     "blocks",
     "kind",
@@ -513,13 +553,12 @@ def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Map
             keys.append(f"{name} is None or fail()")
         elif all(type_ is not None and type_.pointer for type_ in types):
             keys.append(f"{name}.dtype, {name}.data_ptr() & 15 == 0")
-        elif all(type_ is not None and type_.element[0] in "iu" for type_ in types):
-            is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
-            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else fail()")
         else:
-            keys.append(f"type({name})")
+            is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
+            other = f"type({name}) is float or fail()"
+            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
     return _LAUNCH.format(
-        parameters=", ".join(f"{name}=missing" for name in names),
+        parameters=", ".join(f"{name}=defaults[{at}]" for at, name in enumerate(names)),
         key=", ".join(keys) + ",",
         names=", ".join(names),
         values=", ".join(f"{name!r}: {name}" for name in names),
@@ -543,18 +582,21 @@ def _quick_launch(prepared: _Prepared, count: int) -> Callable[..., None]:
 def _fit(built: str, kind: str) -> int | None:
     """Return how well an argument of the kind `kind` fits what was compiled for the type `built`: 0 and more, the more
     hints the better; None if it does not fit. ("i32", "i32:16") -> 1, ("i32:16", "i32:16") -> 3."""
-    want, given = read_type(built), read_type(kind)
+    want, given = read_type(built), read_type(kind.removesuffix(_ANY))
     if want is None or given is None or bool(want.pointer) != bool(given.pointer):
         return None
-    if want.hint not in ("", given.hint):
+    if want.hint not in ("", given.hint) and not kind.endswith(_ANY):
         return None
     points = 2 if want.hint else 0
     if want.element == given.element:
         return points + 1
-    if want.pointer or given.element not in ("i32", "i64", "u64") or want.element[0] not in "iu":
-        return points if (given.element, want.element) == ("fp32", "fp64") and not want.pointer else None
-    # A wider integer holds the number. A narrower one, and one without a sign, may: the launch checks the range.
-    return points if want.element != "i1" else None
+    if want.pointer or given.pointer:
+        return None
+    # What does not fit into 32 bits needs a wider integer. Of others, the launch checks whether the type holds them.
+    wider = {"i32": ("i", "u"), "i64": ("i64", "u64"), "u64": ("u64",)}.get(given.element, ())
+    if want.element.startswith(wider) and want.element != "i1":
+        return points
+    return points if (given.element, want.element) == ("fp32", "fp64") else None
 
 
 def _constant_text(value: Any) -> str:

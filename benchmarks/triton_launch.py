@@ -1,0 +1,104 @@
+"""Measure launches of kernels of Triton beside Triton's own: `python benchmarks/triton_launch.py WHEEL [ROUNDS]`.
+
+WHEEL is a wheel of `examples/triton`, whose sources have the kernels for Triton's own launch. The kernel adds 1,024
+numbers, so that the time is the host's. The benchmark needs a GPU, PyTorch and Triton.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from _interleave import compare
+from _results import Goal, Result
+from launch import LAUNCHES, Call, microseconds
+from startup import installed
+
+__all__ = ["measure"]
+
+TRITON, LAUNCH, BIND = "Triton's kernel[grid](...)", "launch", "bind"
+SIZE = 1024
+
+FIRST = """
+import sys, time
+import torch
+x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
+torch.cuda.synchronize()
+began = time.perf_counter()
+{launch}
+torch.cuda.synchronize()
+assert out.eq(2).all()
+print((time.perf_counter() - began) * 1e3)
+"""
+OURS = """
+import cuda_wheel
+cuda_wheel.load("triton_demo.kernels.elementwise")["add"].launch((1,), x, y, out, 1024, BLOCK=1024)
+"""
+THEIRS = """
+from triton_demo.kernels.elementwise import add
+add[(1,)](x, y, out, 1024, BLOCK=1024)
+"""
+
+
+def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
+    with installed(wheel) as site:
+        sys.path.insert(0, str(site))
+        try:
+            return [_launches(rounds), _first_launch(site, rounds)]
+        finally:
+            sys.path.remove(str(site))
+
+
+def _launches(rounds: int | None) -> Result:
+    import torch
+
+    import cuda_wheel
+
+    kernel: Any = cuda_wheel.load("triton_demo.kernels.elementwise")["add"]
+    x, y, out = (torch.ones(SIZE, device="cuda") for _ in range(3))
+    bound = kernel.bind((1,), x, y, out, SIZE, BLOCK=SIZE)
+
+    def theirs() -> Call:
+        from triton_demo.kernels.elementwise import add
+
+        return lambda: add[(1,)](x, y, out, SIZE, BLOCK=SIZE)
+
+    return compare(
+        "A launch of a kernel of Triton",
+        "The same kernel with the same arguments, three tensors of PyTorch, a number and a constant; "
+        f"{LAUNCHES} launches in each round.",
+        {
+            TRITON: microseconds(theirs),
+            LAUNCH: microseconds(lambda: lambda: kernel.launch((1,), x, y, out, SIZE, BLOCK=SIZE)),
+            BIND: microseconds(lambda: lambda: bound(x, y, out, SIZE)),
+        },
+        rounds or 40,
+        "µs",
+        digits=2,
+        goals=[Goal(BIND, TRITON, times=0.5), Goal(LAUNCH, TRITON, times=0.8)],
+    )
+
+
+def _first_launch(site: Path, rounds: int | None) -> Result:
+    def timed(launch: str) -> float:
+        environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
+        program = FIRST.format(launch=launch)
+        done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+        return float(done.stdout)
+
+    return compare(
+        "The first launch of a kernel of Triton in a process",
+        "From the import of the library to the end of the kernel, after PyTorch has made the context and the arrays. "
+        "Triton's caches are warm: nothing is compiled.",
+        {TRITON: partial(timed, THEIRS), LAUNCH: partial(timed, OURS)},
+        rounds or 10,
+        goals=[Goal(LAUNCH, TRITON, times=0.2)],
+    )
+
+
+if __name__ == "__main__":
+    measure(Path(sys.argv[1]), *map(int, sys.argv[2:]))
