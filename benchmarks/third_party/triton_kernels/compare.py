@@ -17,12 +17,15 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from measure import Kernel, front_end, in_child, kernels, packages
+from measure import Kernel, front_end, in_child, kernels, packages, sampled
 
 from cuda_wheel.builder.compile.python_modules import ProjectModules
 from cuda_wheel.builder.toolchain.triton import import_triton
 
 __all__ = ["compared", "facts"]
+
+MOST = 60
+"""Number of kernels of a package to compare; of more, every n-th."""
 
 
 def facts(found: Any) -> dict[str, Any]:
@@ -60,32 +63,28 @@ def whole(kernels: list[Kernel], root: Path) -> dict[str, Any]:
     return {each.name: facts(getattr(module, each.name)) for each in kernels}
 
 
-def compared(first: dict[str, Any], second: dict[str, Any]) -> None:
-    """Print, for each package, how many kernels were compared, and each difference."""
+def compared(first: dict[str, Any], second: dict[str, Any]) -> tuple[Counter[tuple[str, str]], list[str]]:
+    """Return how many kernels there are by (package, "equal" or what else), and a line for each difference."""
     count: Counter[tuple[str, str]] = Counter()
+    lines = []
     for key, one in first.items():
-        package, other = key.split(" ")[0], second.get(key, {"error": "missing"})
+        package, other = key.split("|")[0], second.get(key, {"error": "missing"})
         if "error" in one or "error" in other:
-            which = " and ".join(n for n, each in (("needed", one), ("whole", other)) if "error" in each)
-            count[package, f"not compared: {which} failed"] += 1
+            both = " and ".join(name for name, each in (("needed", one), ("whole", other)) if "error" in each)
+            count[package, f"{both} failed"] += 1
             continue
         different = [name for name in one if one[name] != other[name]]
         count[package, "different" if different else "equal"] += 1
-        for name in different:
-            print(key, name, "\n   ", one[name], "\n   ", other[name])
-    for (package, what), number in sorted(count.items()):
-        print(package, what, number)
-    totals: Counter[str] = Counter()
-    for (_, what), number in count.items():
-        totals[what] += number
-    print(dict(totals))
+        lines += [f"{key}: {name}: {one[name]} and {other[name]}" for name in different]
+    return count, lines
 
 
 def main() -> None:
     what, *paths = sys.argv[1:]
     folder = Path(paths[0])
     if what == "equal":
-        compared(*(json.loads(Path(path).read_text(encoding="utf-8")) for path in paths))
+        count, lines = compared(*(json.loads(Path(path).read_text(encoding="utf-8")) for path in paths))
+        print(*lines, *(f"{package}: {what}: {number}" for (package, what), number in sorted(count.items())), sep="\n")
         return
     import_triton()
     if what == "whole":
@@ -96,7 +95,7 @@ def main() -> None:
             continue
         root = (folder / package.folder).resolve()
         modules: dict[str, list[Kernel]] = defaultdict(list)
-        for each in kernels(package, folder):
+        for each in sampled(kernels(package, folder), MOST):
             modules[each.module].append(each)
         for listed in modules.values():
             if what == "whole":
@@ -104,8 +103,10 @@ def main() -> None:
             else:
                 got = {each.name: in_child(lambda: needed(each, root), 60) for each in listed}  # noqa: B023
             for each in listed:
-                result[f"{package.name} {each.path} {each.name}"] = got.get(each.name, {"error": got.get("error")})
-        print(package.name, sum("error" not in each for key, each in result.items() if key.startswith(package.name)))
+                result[f"{package.name}|{each.path}|{each.name}"] = got.get(each.name, {"error": got.get("error")})
+        print(
+            package.name, sum("error" not in each for key, each in result.items() if key.startswith(f"{package.name}|"))
+        )
         Path(paths[1]).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
-"""Guess, by rule, for which arguments a kernel of Triton is compiled: types of pointers and numbers, values of constants.
+"""Guess, by rule, for which arguments a kernel of Triton is compiled: types of parameters, and values of constants.
 
-The rules read the kernel's syntax tree only. A parameter is a pointer if it stands at the start of the address of a load
-or store, also through assignments and calls of other functions of the package. What is loaded and becomes part of
+The rules read the kernel's syntax tree only. A parameter is a pointer if it stands at the start of the address of a
+load or store, also through assignments and calls of other functions of the package. What is loaded and becomes part of
 another address, a bound of a loop, or an operand of `//`, `%`, `<<` or `>>` is an integer. Nothing is said by hand for
 a kernel.
 """
@@ -106,43 +106,45 @@ def addresses(function: Function) -> Iterator[ast.expr]:
 def pointers(function: Function, others: Mapping[str, Function], depth: int = 4) -> tuple[set[str], set[str]]:
     """Return the parameters that are pointers, and those of them that point to integers."""
     found: set[str] = set()
-    integers: set[str] = set()
-    waiting: list[ast.expr] = []
     for address in addresses(function):
         found |= function.bases(address)
-        waiting += _offsets(address)
+    integers = _integers(function)
+    for call in function.calls() if depth else ():
+        other = others.get(last_name(call.func))
+        if other is None or other is function:
+            continue
+        inner, inner_integers = pointers(other, others, depth - 1)
+        for name, value in [
+            *zip(other.parameters, call.args, strict=False),
+            *((k.arg, k.value) for k in call.keywords),
+        ]:
+            found |= function.bases(value) if name in inner else set()
+            integers |= function.bases(value) if name in inner_integers else set()
+    return found, integers & found
+
+
+def _integers(function: Function) -> set[str]:
+    """Return the parameters through which integers are loaded."""
+    waiting = [offset for address in addresses(function) for offset in _offsets(address)]
     for each in ast.walk(function.node):
         if isinstance(each, ast.Call) and last_name(each.func) in ("range", "static_range"):
             waiting += each.args
         elif isinstance(each, ast.BinOp) and isinstance(each.op, ast.FloorDiv | ast.Mod | ast.LShift | ast.RShift):
             waiting += [each.left, each.right]
-    if depth:
-        for call in function.calls():
-            other = others.get(last_name(call.func))
-            if other is None or other is function:
-                continue
-            inner, inner_integers = pointers(other, others, depth - 1)
-            passed = [*zip(other.parameters, call.args, strict=False), *((k.arg, k.value) for k in call.keywords)]
-            for name, value in passed:
-                if name in inner:
-                    found |= function.bases(value)
-                if name in inner_integers:
-                    integers |= function.bases(value)
+    integers: set[str] = set()
     seen: set[str] = set()
     while waiting:
-        each_value = waiting.pop()
-        if isinstance(each_value, ast.Name):
-            if each_value.id not in seen:
-                seen.add(each_value.id)
-                waiting += function.assigned.get(each_value.id, ())
-        elif isinstance(each_value, ast.Call) and last_name(each_value.func) == "load":
-            for address in each_value.args[:1]:
+        value = waiting.pop()
+        if isinstance(value, ast.Name):
+            if value.id not in seen:
+                seen.add(value.id)
+                waiting += function.assigned.get(value.id, ())
+        elif isinstance(value, ast.Call) and last_name(value.func) == "load":
+            for address in value.args[:1]:
                 integers |= function.bases(address)
-        elif isinstance(each_value, ast.Compare):
-            continue
-        else:
-            waiting += [child for child in ast.iter_child_nodes(each_value) if isinstance(child, ast.expr)]
-    return found, integers & found
+        elif not isinstance(value, ast.Compare):
+            waiting += [child for child in ast.iter_child_nodes(value) if isinstance(child, ast.expr)]
+    return integers
 
 
 def _offsets(address: ast.expr) -> list[ast.expr]:
@@ -194,43 +196,50 @@ def _is_descriptor(function: Function, name: str) -> bool:
 
 def _constant(function: Function, name: str) -> Any:
     """Return a usual value for a constant by how the kernel uses it, and by its name; None if it is a function."""
-    is_flag = in_range = False
-    for each in ast.walk(function.node):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == name:
-            return None
-        if isinstance(each, ast.Compare) and isinstance(each.left, ast.Name) and each.left.id == name:
-            texts = [c.value for c in each.comparators if isinstance(c, ast.Constant) and isinstance(c.value, str)]
-            if texts:
-                return repr(texts[0])
-        if isinstance(each, ast.If | ast.IfExp | ast.While) and _is_name(each.test, name):
-            is_flag = True
-        if isinstance(each, ast.BoolOp) and any(_is_name(value, name) for value in each.values):
-            is_flag = True
-        if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not) and _is_name(each.operand, name):
-            is_flag = True
-        if isinstance(each, ast.Call) and last_name(each.func) in ("arange", "make_block_ptr", "zeros", "full"):
-            in_range |= any(_is_name(inner, name) for inner in ast.walk(each))
-        if isinstance(each, ast.keyword) and each.arg in ("dtype", "out_dtype") and _is_name(each.value, name):
-            return "tl.float32"
-        if isinstance(each, ast.Call) and last_name(each.func) in ("to", "cast", "pointer_type"):
-            if any(_is_name(value, name) for value in each.args):
-                return "tl.float32"
+    uses = {use for each in ast.walk(function.node) if (use := _use(each, name))}
     plain = name.strip("_")
-    if re.search(r"d?type$", plain, re.IGNORECASE):
+    if "call" in uses:
+        return None
+    texts = sorted(use for use in uses if use.startswith("'"))
+    if texts:
+        return texts[0]
+    if "type" in uses or re.search(r"d?type$", plain, re.IGNORECASE):
         return "tl.float32"
-    if is_flag or re.match(
-        r"(?:USE|HAS|IS|DO|ENABLE|STORE|LOAD|RETURN|SAVE|OUTPUT|EVEN|REVERSE)_|.*_FLAG$", plain.upper()
-    ):
-        return False
-    if re.fullmatch(r"BC|.*SUB.*", plain):
-        return 16
-    if in_range or re.match(r"BLOCK|B[A-Z]\d?$|.*BLOCK", plain, re.IGNORECASE):
-        return 64
-    if re.match(r"(?:NUM|N)_|GROUP|STAGE|SPLIT|.*_RATIO|H[QKV]?$|HEADS|BITS|.*BITS", plain, re.IGNORECASE):
-        return 4
-    if _FRACTION.search(plain):
-        return 1.0
-    return 64
+    return next(value for use, pattern, value in _USUAL if use in uses or re.search(pattern, plain, re.IGNORECASE))
+
+
+_USUAL: tuple[tuple[str, str, Any], ...] = (
+    ("flag", r"^(?:USE|HAS|IS|DO|ENABLE|STORE|LOAD|RETURN|SAVE|OUTPUT|EVEN|REVERSE)_|_FLAG$", False),
+    ("", r"^BC$|SUB", 16),
+    ("size", r"^B[A-Z]\d?$|BLOCK", 64),
+    ("", r"^(?:NUM|N)_|^GROUP|STAGE|SPLIT|_RATIO|^H[QKV]?$|HEADS|BITS", 4),
+    ("", _FRACTION.pattern, 1.0),
+    ("", "", 64),
+)
+"""Use of a constant, or pattern of its name, and the usual value; the first that fits counts."""
+
+
+def _use(node: ast.AST, name: str) -> str:
+    """Return how a node uses a constant: "call", "flag", "size", "type", or the string that it is compared with."""
+    if isinstance(node, ast.Call):
+        function = last_name(node.func)
+        if function == name:
+            return "call"
+        if function in ("to", "cast", "pointer_type") and any(_is_name(each, name) for each in node.args):
+            return "type"
+        if function in ("arange", "make_block_ptr", "zeros", "full"):
+            return "size" if any(_is_name(each, name) for each in ast.walk(node)) else ""
+    if isinstance(node, ast.keyword) and node.arg in ("dtype", "out_dtype"):
+        return "type" if _is_name(node.value, name) else ""
+    if isinstance(node, ast.Compare) and _is_name(node.left, name):
+        texts = [each.value for each in node.comparators if isinstance(each, ast.Constant)]
+        return next((repr(text) for text in texts if isinstance(text, str)), "")
+    tested = node.values if isinstance(node, ast.BoolOp) else []
+    if isinstance(node, ast.If | ast.IfExp | ast.While):
+        tested = [node.test]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        tested = [node.operand]
+    return "flag" if any(_is_name(each, name) for each in tested) else ""
 
 
 def _is_name(node: ast.AST, name: str) -> bool:

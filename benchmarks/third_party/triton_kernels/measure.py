@@ -35,7 +35,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.triton import import_triton
 
-__all__ = ["Kernel", "Package", "job_of", "kernels", "packages"]
+__all__ = ["Kernel", "Package", "job_of", "kernels", "packages", "sampled"]
 
 HERE = Path(__file__).parent
 ARCHITECTURES = ("80", "90a")
@@ -228,6 +228,11 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def sampled(kernels: list[Kernel], most: int) -> list[Kernel]:
+    """Return every n-th kernel, so that there are no more than `most`."""
+    return kernels[:: -(-len(kernels) // most)] if most else []
+
+
 def variants_of(guessed: Guess, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the arguments to try, one after the other."""
     options = {"num_warps": chosen.get("num_warps", 4), "num_stages": chosen.get("num_stages", 2)}
@@ -281,12 +286,10 @@ def main() -> None:
             continue
         root = (arguments.folder / package.folder).resolve()
         every = kernels(package, arguments.folder)
-        found = every[:: -(-len(every) // arguments.imported)]
-        step = -(-len(found) // arguments.compiled) if arguments.compiled else 0
+        found = sampled(every, arguments.imported)
+        compiles = sampled(found, arguments.compiled)
         records = [each for each in records if each["package"] != package.name]
-        new = [
-            {**measured(each, root, bool(step) and not at % step), "of": len(every)} for at, each in enumerate(found)
-        ]
+        new = [{**measured(each, root, each in compiles), "of": len(every)} for each in found]
         records += new
         good = sum("error" not in each["import"] for each in new)
         tried = [each["compile"] for each in new if "compile" in each]

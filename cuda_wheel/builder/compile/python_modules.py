@@ -137,8 +137,8 @@ _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def _statements(text: str, tree: ast.Module, is_foreign: Callable[[str], bool]) -> list[_Statement]:
-    """Return the statements of a module with this text. `is_foreign` tells whether a package is neither the project's nor of the
-    standard library."""
+    """Return the statements of a module with this text. `is_foreign` tells whether a package is neither the project's
+    nor of the standard library."""
     nodes = [each for node in tree.body for each in _parts(node)]
     unchanged: set[str] = set()
     """Names of functions, and of what foreign packages define: a call of a method does not change these for a kernel.

@@ -241,7 +241,11 @@ def _set_driver(capability: int) -> None:
 
 def known_values(capability: int) -> dict[str, object]:
     """Return what a module may ask PyTorch, if it is not installed, of the GPU with this compute capability."""
-    return {"torch.cuda.get_device_capability()": divmod(capability, 10), "torch.version.hip": None}
+    return {
+        "torch.cuda.get_device_capability()": divmod(capability, 10),
+        "torch.cuda.get_device_properties().warp_size": 32,
+        "torch.version.hip": None,
+    }
 
 
 def _error_text(job: Job, error: BaseException, what: str) -> str:
