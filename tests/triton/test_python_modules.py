@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError
+from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError, UndecidedTuning
 
 KNOWN = {"absent_torch.cuda.get_device_capability()": (9, 0), "absent_torch.version.hip": None}
 
@@ -230,9 +231,44 @@ def test_annotations_that_stay_text_are_as_written(tmp_path: Path) -> None:
     assert define(tmp_path, "kernel", text).__annotations__ == {"x": "tl.constexpr"}
 
 
+def test_configurations_of_autotune_need_not_be_known(tmp_path: Path) -> None:
+    text = """
+    import absent_torch
+    import tools
+
+    def configs(wide):
+        return [tools.Config({"BLOCK": 64, "STAGES": 2} if wide else {"BLOCK": 128}), tools.Config(dict(WIDTH=1), 2)]
+
+    @tools.autotune(configs=configs(absent_torch.foo() > 1), key=["n"])
+    def kernel(x): return x
+    """
+    found = define(tmp_path, "kernel", text)
+    assert isinstance(found, UndecidedTuning)
+    assert found.fn(3) == 3
+    assert found.names == {"BLOCK", "STAGES", "WIDTH"}
+    (tmp_path / "demo/ops.py").write_text(textwrap.dedent(text).replace("@tools.autotune(", "@tools.other("))
+    with pytest.raises(StandInError):
+        define_again(tmp_path, "kernel")
+
+
 def test_a_module_that_an_installed_package_lacks_has_no_stand_in(tmp_path: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"json\.absent"):
         define(tmp_path, "found", "import json.absent as found\n")
+
+
+def test_modules_have_the_type_that_triton_expects_of_one(tmp_path: Path) -> None:
+    text = "from . import parts\nimport absent_torch\ndef kernel(): return parts, absent_torch\n"
+    found = define(tmp_path, "kernel", text, parts="SIZE = 1\n")()
+    assert [type(each) for each in found] == [ModuleType, ModuleType]
+    assert found[0].SIZE == 1
+
+
+def test_a_star_imports_all_public_names(tmp_path: Path) -> None:
+    parts = "def __getattr__(name): raise ValueError\n_HIDDEN = 1\nSIZE = 2\nfrom .more import *\n"
+    others = {"parts": parts, "more": "__all__ = ['_OTHER']\n_OTHER = 3\nUNUSED = 4\n"}
+    found = define(tmp_path, "kernel", "from .parts import *\ndef kernel(): return globals()\n", **others)()
+    assert found["SIZE"] == 2
+    assert not {"_HIDDEN", "_OTHER", "UNUSED"} & found.keys()
 
 
 def test_the_next_job_reads_the_modules_again(tmp_path: Path) -> None:

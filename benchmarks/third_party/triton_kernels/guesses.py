@@ -36,6 +36,8 @@ class Function:
     parameters: list[str] = field(init=False)
     assigned: dict[str, list[ast.expr]] = field(init=False, default_factory=dict)
     """Local variable -> the expressions that are assigned to it."""
+    added: dict[str, list[ast.expr]] = field(init=False, default_factory=dict)
+    """Variable -> what `+=` adds to it, and the like."""
 
     def __post_init__(self) -> None:
         arguments = self.node.args
@@ -44,7 +46,9 @@ class Function:
             if isinstance(each, ast.Assign):
                 for target in each.targets:
                     self._assign(target, each.value)
-            elif isinstance(each, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and each.value is not None:
+            elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+                self.added.setdefault(each.target.id, []).append(each.value)
+            elif isinstance(each, ast.AnnAssign | ast.NamedExpr) and each.value is not None:
                 self._assign(each.target, each.value)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -125,7 +129,7 @@ def pointers(function: Function, others: Mapping[str, Function], depth: int = 4)
 
 def _integers(function: Function) -> set[str]:
     """Return the parameters through which integers are loaded."""
-    waiting = [offset for address in addresses(function) for offset in _offsets(address)]
+    waiting = [offset for address in addresses(function) for offset in _offsets(function, address, set())]
     for each in ast.walk(function.node):
         if isinstance(each, ast.Call) and last_name(each.func) in ("range", "static_range"):
             waiting += each.args
@@ -138,7 +142,7 @@ def _integers(function: Function) -> set[str]:
         if isinstance(value, ast.Name):
             if value.id not in seen:
                 seen.add(value.id)
-                waiting += function.assigned.get(value.id, ())
+                waiting += [*function.assigned.get(value.id, ()), *function.added.get(value.id, ())]
         elif isinstance(value, ast.Call) and last_name(value.func) == "load":
             for address in value.args[:1]:
                 integers |= function.bases(address)
@@ -147,12 +151,17 @@ def _integers(function: Function) -> set[str]:
     return integers
 
 
-def _offsets(address: ast.expr) -> list[ast.expr]:
-    """Return the parts of an address after its base."""
+def _offsets(function: Function, address: ast.expr, seen: set[str]) -> list[ast.expr]:
+    """Return the parts of an address after its base, also those of the variables at its start."""
     found = []
     while isinstance(address, ast.BinOp) and isinstance(address.op, ast.Add | ast.Sub):
         found.append(address.right)
         address = address.left
+    if isinstance(address, ast.Name) and address.id not in seen:
+        seen.add(address.id)
+        found += function.added.get(address.id, ())
+        for value in function.assigned.get(address.id, ()):
+            found += _offsets(function, value, seen)
     return found
 
 
@@ -170,7 +179,7 @@ def guess(
     for name, kind, default in parameters:
         if kind != "argument":
             value = chosen.get(name, default)
-            value = _constant(function, name) if value is None else value
+            value = _constant(function, others, name) if value is None else value
             if value is None:
                 unknown.append(name)
             else:
@@ -194,9 +203,26 @@ def _is_descriptor(function: Function, name: str) -> bool:
     )  # fmt: skip
 
 
-def _constant(function: Function, name: str) -> Any:
-    """Return a usual value for a constant by how the kernel uses it, and by its name; None if it is a function."""
+def _uses(function: Function, others: Mapping[str, Function], name: str, depth: int = 4) -> set[str]:
+    """Return how a kernel, and functions that it calls, use a constant."""
     uses = {use for each in ast.walk(function.node) if (use := _use(each, name))}
+    for call in function.calls() if depth else ():
+        other = others.get(last_name(call.func))
+        if other is not None and other is not function:
+            for parameter, value in passed(call, other):
+                uses |= _uses(other, others, parameter, depth - 1) if _is_name(value, name) else set()
+    return uses
+
+
+def passed(call: ast.Call, other: Function) -> list[tuple[str, ast.expr]]:
+    """Return (parameter, expression) for each argument of a call."""
+    named = [(each.arg, each.value) for each in call.keywords if each.arg]
+    return [*zip(other.parameters, call.args, strict=False), *named]
+
+
+def _constant(function: Function, others: Mapping[str, Function], name: str) -> Any:
+    """Return a usual value for a constant by how the kernel uses it, and by its name; None if it is a function."""
+    uses = _uses(function, others, name)
     plain = name.strip("_")
     if "call" in uses:
         return None

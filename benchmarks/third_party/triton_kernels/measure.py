@@ -1,10 +1,10 @@
 """Import and compile the kernels of Triton in Python packages: `python measure.py FOLDER RESULT.json [PACKAGE ...]`.
 
 FOLDER has a folder for each package of `packages.toml`; see there. A kernel is a function with `triton.jit` at module
-level that its package launches, or that no other such function mentions. Each kernel is imported unedited by the
-importer of the build, in a process of its own, in an environment without the packages that the module imports. Some
-of those that can be imported are compiled for sm_80 and sm_90a, for the arguments of `guesses.py`. Of a package with
-more kernels than `--imported` and `--compiled` say, every n-th is taken.
+level that its package launches, or that returns nothing and that no other such function mentions. Each kernel is
+imported unedited by the importer of the build, in a process of its own, in an environment without the packages that the
+module imports. Some of those that can be imported are compiled for sm_80 and sm_90a, for the arguments of `guesses.py`.
+Of a package with more kernels than `--imported` and `--compiled` say, every n-th is taken.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def kernels(package: Package, folder: Path) -> list[Kernel]:
     every = {function.name: function for _, function in functions}
     for path, function in functions:
         name = function.name
-        if _is_generator_input(function.node) or not (name in launched or name not in mentioned):
+        returns = any(isinstance(each, ast.Return) and each.value is not None for each in ast.walk(function.node))
+        if _is_generator_input(function.node) or not (name in launched or (name not in mentioned and not returns)):
             continue
         parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
         others = every | {each.name: each for other, each in functions if other == path}

@@ -11,6 +11,8 @@ raises an error where its value would decide something: such a package must be i
 from __future__ import annotations
 
 import ast
+import copy
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -23,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-__all__ = ["ProjectModules", "StandInError"]
+__all__ = ["ProjectModules", "StandIn", "StandInError", "UndecidedTuning"]
 
 
 class StandInError(BaseException):
@@ -106,19 +108,21 @@ def _stand_in(path: str, known: Mapping[str, object]) -> object:
     return known[path] if path in known else StandIn(path, known)
 
 
-class _StandInModule(ModuleType):
-    def __init__(self, name: str, known: Mapping[str, object]) -> None:
-        super().__init__(name)
-        vars(self)["known values"] = known
+def _stand_in_module(name: str, known: Mapping[str, object]) -> ModuleType:
+    # Not a subclass of ModuleType: Triton asks for the type of what a kernel mentions.
+    module = ModuleType(name)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "__version__":
-            raise StandInError(_reason(f"{self.__name__}.{name}"))
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = _stand_in(f"{self.__name__}.{name}", vars(self)["known values"])
-        setattr(self, name, value)
+    def attribute(each: str) -> object:
+        if each == "__version__":
+            raise StandInError(_reason(f"{name}.{each}"))
+        if each.startswith("__"):
+            raise AttributeError(each)
+        value = _stand_in(f"{name}.{each}", known)
+        setattr(module, each, value)
         return value
+
+    vars(module)["__getattr__"] = attribute
+    return module
 
 
 class _Statement(NamedTuple):
@@ -271,52 +275,120 @@ def _as_type(annotation: object) -> object:
     return type(vars(annotation)["path of stand-in"].rpartition(".")[2], (), {})
 
 
-def _with_types(node: ast.stmt) -> ast.stmt:
-    """Let `_as_type` see the annotations of the parameters of functions that a statement defines."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.arg) and each.annotation is not None:
-            call = ast.Call(ast.Name(_AS_TYPE, ast.Load()), [each.annotation], [])
-            each.annotation = ast.fix_missing_locations(ast.copy_location(call, each.annotation))
+_TUNED = "<autotune>"
+"""Name of `_tuned` in a module."""
+
+
+class UndecidedTuning:
+    """A kernel with `triton.autotune` whose configurations depend on a package that is not installed.
+
+    They choose among variants, and do not change the kernel's code.
+    """
+
+    def __init__(self, names: frozenset[str], fn: Any) -> None:
+        self.names = names
+        """Parameters that the `triton.Config` in the decorator and in functions of its module name."""
+        self.fn = fn
+
+
+def _tuned(decorator: Callable[[], Any], names: Callable[[], frozenset[str]]) -> Any:
+    try:
+        return decorator()
+    except StandInError:
+        return functools.partial(UndecidedTuning, names())
+
+
+def _config_names(tree: ast.AST) -> frozenset[str]:
+    """Return the keys of the dictionaries that a module writes inside `triton.Config(...)`."""
+    names: set[str] = set()
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and _last_name(call.func) == "Config":
+            for each in ast.walk(call):
+                if isinstance(each, ast.Dict):
+                    names.update(k.value for k in each.keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
+                elif isinstance(each, ast.Call) and _last_name(each.func) == "dict":
+                    names.update(keyword.arg for keyword in each.keywords if keyword.arg)
+    return frozenset(names)
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _with_hooks(node: ast.stmt, annotations: bool) -> ast.stmt:
+    """Let `_tuned` evaluate the `triton.autotune` of a function that a statement defines, and with `annotations`,
+    `_as_type` see the annotations of its parameters."""
+    if not isinstance(node, ast.FunctionDef):
+        return node
+    node = copy.copy(node)
+    node.decorator_list = [
+        _call(_TUNED, ast.Lambda(_NO_PARAMETERS, each))
+        if isinstance(each, ast.Call) and _last_name(each.func) == "autotune"
+        else each
+        for each in node.decorator_list
+    ]
+    if annotations:
+        node.args = copy.deepcopy(node.args)
+        for each in ast.walk(node.args):
+            if isinstance(each, ast.arg) and each.annotation is not None:
+                each.annotation = _call(_AS_TYPE, each.annotation)
     return node
 
 
-class _ProjectModule(ModuleType):
-    """A module of the project, whose names are defined when they are asked for."""
+_NO_PARAMETERS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def _call(function: str, argument: ast.expr) -> ast.expr:
+    call = ast.Call(ast.Name(function, ast.Load()), [argument], [])
+    inner = argument.body if isinstance(argument, ast.Lambda) else argument
+    return ast.fix_missing_locations(ast.copy_location(call, inner))
+
+
+class _Source:
+    """The source of a module of the project, whose names are defined when they are asked for."""
 
     def __init__(self, name: str, path: str, file: str, is_foreign: Callable[[str], bool]) -> None:
         """`path` is the path of the source on this machine; `file` is the project-relative one, for messages.
         `is_foreign`: see `_statements`."""
-        super().__init__(name)
-        self.__file__ = path
-        self.__dict__[_AS_TYPE] = _as_type
+        # Not a subclass of ModuleType: Triton asks for the type of what a kernel mentions.
+        self.module = ModuleType(name)
+        self.module.__file__ = path
         with open(path, encoding="utf-8-sig") as stream:
             text = stream.read()
         tree = ast.parse(text, file)
+        vars(self.module).update(
+            {
+                "__getattr__": self._attribute,
+                _AS_TYPE: _as_type,
+                _TUNED: lambda decorator: _tuned(decorator, lambda: _config_names(tree)),
+            }
+        )
         # `inspect.getsource`, by which Triton reads kernels, looks here.
         linecache.cache[file] = (len(text), None, [f"{line}\n" for line in text.split("\n")], file)
         future = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
-        self.__first = future
-        self.__has_text_annotations = any(alias.name == "annotations" for node in future for alias in node.names)
-        self.__source = file
+        self._first = future
+        self._has_text_annotations = any(alias.name == "annotations" for node in future for alias in node.names)
+        self._file = file
         tree.body = [node for node in tree.body if node not in future]
-        self.__statements = _statements(text, tree, is_foreign)
-        self.__binding = _numbers(each.binds for each in self.__statements)
-        self.__changing = _numbers(each.changes for each in self.__statements)
-        self.__reading = _numbers(each.reads for each in self.__statements)
-        self.__done: set[int] = set()
+        self._statements = _statements(text, tree, is_foreign)
+        self._binding = _numbers(each.binds for each in self._statements)
+        self._changing = _numbers(each.changes for each in self._statements)
+        self._reading = _numbers(each.reads for each in self._statements)
+        self._done: set[int] = set()
 
-    def __getattr__(self, name: str) -> Any:
+    def _attribute(self, name: str) -> Any:
         if name == "__all__":  # `from MODULE import *`
-            names = {each for statement in self.__statements for each in statement.binds}
+            names = {each for each in self._binding if each == name or not each.startswith("__")}
             self._define(names)
-            return self.__dict__.get(name, sorted(each for each in names if not each.startswith("_") and each != "*"))
+            public = sorted(each for each in names if not each.startswith("_") and each != "*")
+            return vars(self.module).get(name, public)
         if name.startswith("__"):
             raise AttributeError(name)
         self._define([name])
         try:
-            return self.__dict__[name]
+            return vars(self.module)[name]
         except KeyError:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
+            raise AttributeError(f"module {self.module.__name__!r} has no attribute {name!r}") from None
 
     def _define(self, names: Iterable[str]) -> None:
         """Run the statements that bind these names, and those that bind what they mention, in their order."""
@@ -327,23 +399,23 @@ class _ProjectModule(ModuleType):
             if name in needed:
                 continue
             needed.add(name)
-            binding, changing = self.__binding.get(name, []), self.__changing.get(name, [])
-            further = [*changing, *self.__binding.get("*", [])]  # a name from `from x import *` may be any
+            binding, changing = self._binding.get(name, []), self._changing.get(name, [])
+            further = [*changing, *self._binding.get("*", [])]  # a name from `from x import *` may be any
             if len(binding) > 1:  # `a = x` between two values of x has the first only if it runs between them
-                further += [each for each in self.__reading.get(name, ()) if binding[0] < each < binding[-1]]
+                further += [each for each in self._reading.get(name, ()) if binding[0] < each < binding[-1]]
             for number in {*binding, *further} - chosen:
                 chosen.add(number)
-                statement = self.__statements[number]
+                statement = self._statements[number]
                 waiting += [*_mentions(statement.node, frozenset(), bodies=True), *statement.binds - {"*"}]
-        for number in sorted(chosen - self.__done):
-            if number not in self.__done:  # a statement may ask for names of this module, through another one
-                self.__done.add(number)
-                node = self.__statements[number].node
-                tree = ast.Module([*self.__first, node if self.__has_text_annotations else _with_types(node)], [])
+        for number in sorted(chosen - self._done):
+            if number not in self._done:  # a statement may ask for names of this module, through another one
+                self._done.add(number)
+                node = self._statements[number].node
+                tree = ast.Module([*self._first, _with_hooks(node, annotations=not self._has_text_annotations)], [])
                 try:
-                    exec(compile(tree, self.__source, "exec", dont_inherit=True), self.__dict__)
+                    exec(compile(tree, self._file, "exec", dont_inherit=True), vars(self.module))
                 except BaseException:
-                    self.__done.discard(number)  # who asks again gets the error again
+                    self._done.discard(number)  # who asks again gets the error again
                     raise
 
 
@@ -446,7 +518,7 @@ class ProjectModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return ModuleType(spec.name)
         self.read[spec.name] = spec.origin
         file = os.path.relpath(spec.origin, self._root).replace(os.sep, "/")
-        return _ProjectModule(spec.name, spec.origin, file, self._is_foreign)
+        return _Source(spec.name, spec.origin, file, self._is_foreign).module
 
     def _is_foreign(self, module: str) -> bool:
         top = module.partition(".")[0]
@@ -473,7 +545,7 @@ class _StandInLoader(importlib.abc.Loader):
         self._known = known
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return _StandInModule(spec.name, self._known)
+        return _stand_in_module(spec.name, self._known)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run nothing."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError
+from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError, UndecidedTuning
 from cuda_wheel.builder.config.triton import module_and_function
 from cuda_wheel.builder.errors import CompileError, ToolchainError
 from cuda_wheel.builder.images.assembly import described
@@ -73,7 +73,9 @@ class _Kernel(NamedTuple):
         computed: set[str] = set()
         function = found
         while not hasattr(function, "arg_names") or hasattr(function, "configs") or hasattr(function, "values"):
-            if hasattr(function, "configs"):  # triton.autotune
+            if isinstance(function, UndecidedTuning):
+                tuned.update(function.names)
+            elif hasattr(function, "configs"):  # triton.autotune
                 tuned.update(each for config in function.configs for each in config.kwargs)
             elif isinstance(getattr(function, "values", None), dict):  # triton.heuristics
                 computed.update(function.values)
@@ -240,10 +242,13 @@ def _set_driver(capability: int) -> None:
 
 
 def known_values(capability: int) -> dict[str, object]:
-    """Return what a module may ask PyTorch, if it is not installed, of the GPU with this compute capability."""
+    """Return what PyTorch would say on a machine with a GPU of this compute capability, on which the kernel runs."""
     return {
         "torch.cuda.get_device_capability()": divmod(capability, 10),
         "torch.cuda.get_device_properties().warp_size": 32,
+        "torch.cuda.is_available()": True,
+        "torch.utils._triton.has_triton()": True,
+        "torch.utils._triton.has_triton_package()": True,
         "torch.version.hip": None,
     }
 
