@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError, UndecidedTuning
+from cuda_wheel.builder.jobs import Job
 
 KNOWN = {"absent_torch.cuda.get_device_capability()": (9, 0), "absent_torch.version.hip": None}
 
@@ -282,3 +283,63 @@ def test_the_next_job_reads_the_modules_again(tmp_path: Path) -> None:
         assert size == 2
         assert isinstance(absent.foo, StandIn)
     assert sorted(modules.read) == ["demo", "demo.ops", "demo.parts"]
+
+
+KERNEL = """
+import absent_torch
+import triton
+import triton.language as tl
+from absent_torch import Tensor
+from . import parts
+
+
+def configurations():
+    wide = absent_torch.are_deterministic()
+    return [triton.Config({"BLOCK": 128 if wide else 64})]
+
+
+@triton.autotune(configs=configurations(), key=["n"])
+@triton.jit
+def doubled(out_ptr: Tensor, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, parts.twice(offsets), mask=offsets < n)
+
+
+absent_torch.testing.assert_close(doubled[1](absent_torch.empty(64), 64), 1)
+"""
+
+
+@pytest.mark.slow
+def test_each_job_of_a_worker_has_the_files_that_it_read(tmp_path: Path) -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    from cuda_wheel.builder.compile.triton_kernels import compile_triton
+
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/__init__.py").touch()
+    (tmp_path / "demo/ops.py").write_text(KERNEL)
+    parts = tmp_path / "demo/parts.py"
+    parts.write_text("import triton\n@triton.jit\ndef twice(x): return x * 2\n")
+    variant = {
+        "BLOCK": 64,
+        "n": "i32",
+        "num_stages": 3,
+        "num_warps": 4,
+        "out_ptr": "*i32",
+        "triton": "demo.ops:doubled",
+    }
+    job = Job(
+        library="", root=str(tmp_path), source="demo/ops.py", text=KERNEL.encode(), arch="80", cubin=True, ptx=True,
+        options=("--triton",), include_dirs=(), instantiate=(), lineinfo=False, ptx_version="auto", kind="triton",
+        variant=tuple(variant.items()), triton="3.6.0",
+    )  # fmt: skip
+    first = compile_triton(job)
+    parts.write_text("import triton\n@triton.jit\ndef twice(x): return x * 77\n")
+    second = compile_triton(job)
+    assert first.headers == second.headers
+    assert sorted(Path(each).name for each in first.headers or ()) == ["__init__.py", "ops.py", "parts.py"]
+    assert b"77" in (second.ptx or b"") and b"77" not in (first.ptx or b"")
+    assert first.python == (
+        ("out_ptr", "argument", None),
+        ("n", "argument", None),
+        ("BLOCK", "tuned", None),
+    )

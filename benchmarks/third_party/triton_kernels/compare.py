@@ -24,7 +24,7 @@ from cuda_wheel.builder.toolchain.triton import import_triton
 
 __all__ = ["compared", "facts"]
 
-MOST = 60
+MOST = 40
 """Number of kernels of a package to compare; of more, every n-th."""
 
 

@@ -14,11 +14,13 @@ import ast
 import json
 import os
 import re
+import select
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -183,7 +185,7 @@ def in_child(work: Any, seconds: int) -> dict[str, Any]:
     child = os.fork()
     if not child:
         os.close(reading)
-        signal.alarm(seconds)
+        os.setpgid(0, 0)
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, 1)
         os.dup2(devnull, 2)
@@ -196,9 +198,14 @@ def in_child(work: Any, seconds: int) -> dict[str, Any]:
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as stream:
-        text = stream.read()
+        in_time, *_ = select.select([stream], [], [], seconds)
+        text = stream.read() if in_time else ""
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # also an assembler that it started
     _, status = os.waitpid(child, 0)
-    return json.loads(text) if text else {"error": f"ended with status {status}, or took over {seconds} s"}
+    if not in_time:
+        return {"error": f"takes more than {seconds} s"}
+    return json.loads(text) if text else {"error": f"ended with status {status}"}
 
 
 def imported(kernel: Kernel, root: Path) -> dict[str, Any]:
@@ -263,11 +270,13 @@ def measured(kernel: Kernel, root: Path, compiles: bool) -> dict[str, Any]:
     for variant in variants_of(guessed, found["chosen"]):
         results["variant"], results["tried"] = variant, results.get("tried", 0) + 1
         for architecture in ARCHITECTURES:
-            results[architecture] = in_child(lambda: compiled(kernel, root, variant, architecture), 100)  # noqa: B023
+            results[architecture] = in_child(lambda: compiled(kernel, root, variant, architecture), 60)  # noqa: B023
             if "error" in results[architecture]:
                 results.setdefault("errors", []).append(results[architecture]["error"])
                 break
         else:
+            break
+        if "takes more" in results["errors"][-1]:
             break
     return record
 
@@ -277,8 +286,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("result", type=Path)
     parser.add_argument("packages", nargs="*")
-    parser.add_argument("--imported", type=int, default=100, help="kernels of a package to import, at most")
-    parser.add_argument("--compiled", type=int, default=12, help="kernels of a package to compile, at most")
+    parser.add_argument("--imported", type=int, default=40, help="kernels of a package to import, at most")
+    parser.add_argument("--compiled", type=int, default=6, help="kernels of a package to compile, at most")
     arguments = parser.parse_args()
     import_triton()  # once, before the processes of the kernels
     records = json.loads(arguments.result.read_text()) if arguments.result.exists() else []

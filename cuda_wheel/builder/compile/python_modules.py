@@ -59,6 +59,9 @@ class StandIn:
     What would depend on its value raises StandInError.
     """
 
+    __triton_builtin__ = True
+    """Triton looks at all that a kernel mentions, in annotations too, and refuses other objects that can be called."""
+
     def __init__(self, path: str, known: Mapping[str, object]) -> None:
         """`known`: see ProjectModules."""
         vars(self)["path of stand-in"] = path  # no names that the package may have
