@@ -206,6 +206,25 @@ def test_nothing_is_of_a_class_that_is_not_installed(tmp_path: Path) -> None:
     assert define(tmp_path, "VALUE", text) is False
 
 
+def test_a_class_may_derive_from_one_that_is_not_installed(tmp_path: Path) -> None:
+    text = """
+    import abc
+    import absent_torch
+
+    class Scale(absent_torch.autograd.Function, absent_torch.Mixin, abc.ABC):
+        size = 3
+
+    scale = Scale.apply
+    VALUE = Scale.size, scale
+    MODE = 1 if scale else 2
+    """
+    size, scale = define(tmp_path, "VALUE", text)
+    assert size == 3
+    assert isinstance(scale, StandIn)
+    with pytest.raises(StandInError, match=r"absent_torch\.autograd\.Function\.apply"):
+        define_again(tmp_path, "MODE")
+
+
 def test_what_the_build_knows_of_the_gpu_is_told(tmp_path: Path) -> None:
     text = """
     from absent_torch import cuda

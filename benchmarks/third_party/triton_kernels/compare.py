@@ -5,7 +5,7 @@ the same release of Triton. Each writes the facts of each kernel: Triton's `cach
 kernel and of all that it calls, and of the constants that these mention; the global variables that it uses, the
 parameters, and the configurations of `triton.autotune`. `python compare.py equal NEEDED.json WHOLE.json` compares them.
 
-Both let Triton and PyTorch say that the GPU has compute capability 8.0; a machine for builds has none.
+Both have a GPU of compute capability 8.0 that Triton and PyTorch speak of; a machine for builds has none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from measure import Kernel, front_end, in_child, kernels, packages, sampled
@@ -23,6 +24,21 @@ from cuda_wheel.builder.compile.python_modules import ProjectModules
 from cuda_wheel.builder.toolchain.triton import import_triton
 
 __all__ = ["compared", "facts"]
+
+GPU: dict[str, Any] = {
+    "current_device": 0,
+    "device_count": 1,
+    "get_device_capability": (8, 0),
+    "get_device_name": "NVIDIA A100-SXM4-80GB",
+    "get_device_properties": SimpleNamespace(
+        name="NVIDIA A100-SXM4-80GB", major=8, minor=0, multi_processor_count=108, warp_size=32, total_memory=80 << 30
+    ),
+    "is_available": True,
+}
+"""Function of `torch.cuda` -> what it returns for the whole module; a machine for builds has no GPU."""
+
+EXTENSIONS = ("flash_attn_2_cuda",)
+"""Extension modules in C++ that packages import, and that no kernel uses."""
 
 MOST = 40
 """Number of kernels of a package to compare; of more, every n-th."""
@@ -57,7 +73,10 @@ def whole(kernels: list[Kernel], root: Path) -> dict[str, Any]:
     import torch
 
     front_end._set_driver(80)
-    torch.cuda.get_device_capability = lambda device=None: (8, 0)
+    for name, value in GPU.items():
+        setattr(torch.cuda, name, lambda *args, value=value: value)
+    for name in EXTENSIONS:
+        sys.modules[name] = ModuleType(name)
     sys.path.insert(0, str(root))
     module = importlib.import_module(kernels[0].module)
     return {each.name: facts(getattr(module, each.name)) for each in kernels}

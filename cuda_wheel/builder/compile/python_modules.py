@@ -10,6 +10,7 @@ raises an error where its value would decide something: such a package must be i
 
 from __future__ import annotations
 
+import abc
 import ast
 import copy
 import functools
@@ -86,7 +87,7 @@ class StandIn:
     __ror__ = __or__
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        return ()
+        return (_BaseType("StandIn", (), {"base": self}),)
 
     def __instancecheck__(self, other: object) -> bool:
         return isinstance(other, StandIn) and _undecided(self)  # nothing else can be of a class that is not there
@@ -105,6 +106,17 @@ class StandIn:
     __lt__ = __le__ = __gt__ = __ge__ = __enter__ = __exit__ = _undecided
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _undecided
     __neg__ = __mod__ = __floordiv__ = __pow__ = __and__ = __rand__ = _undecided
+
+
+class _BaseType(abc.ABCMeta):
+    """Type of a base class of a package that is not installed: it may have any attribute."""
+
+    base: StandIn
+
+    def __getattr__(cls, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(cls.base, name)
 
 
 def _stand_in(path: str, known: Mapping[str, object]) -> object:
