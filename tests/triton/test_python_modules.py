@@ -153,22 +153,15 @@ def test_of_an_import_only_the_name_that_is_needed_is_imported(tmp_path: Path) -
 def test_a_statement_that_failed_fails_again(tmp_path: Path) -> None:
     text = """
     import absent_torch
-
-    def flag():
-        try:
-            from .parts import FLAG
-        except Exception:
-            return False
-        return FLAG
-    FIRST = flag
-    from .parts import FLAG
-    def kernel(): return FLAG
+    FLAG = absent_torch.foo() > 1
     """
-    others = {"parts": "import absent_torch\nFLAG = absent_torch.foo() > 1\n"}
     with pytest.raises(StandInError):
-        define(tmp_path, "kernel", text, **others)
-    with pytest.raises(StandInError):
-        define_again(tmp_path, "kernel")
+        define(tmp_path, "FLAG", text)
+    modules = ProjectModules(str(tmp_path), "demo.ops", "demo/ops.py", KNOWN)
+    with modules.active():
+        for _ in range(2):
+            with pytest.raises(StandInError):
+                modules.attribute("demo.ops", "FLAG")
 
 
 def test_except_exception_does_not_hide_what_cannot_be_known(tmp_path: Path) -> None:
@@ -286,7 +279,16 @@ def test_modules_have_the_type_that_triton_expects_of_one(tmp_path: Path) -> Non
 def test_a_star_imports_all_public_names(tmp_path: Path) -> None:
     parts = "def __getattr__(name): raise ValueError\n_HIDDEN = 1\nSIZE = 2\nfrom .more import *\n"
     others = {"parts": parts, "more": "__all__ = ['_OTHER']\n_OTHER = 3\nUNUSED = 4\n"}
-    found = define(tmp_path, "kernel", "from .parts import *\ndef kernel(): return globals()\n", **others)()
+    text = """
+    from .parts import *
+    try:
+        from .parts import absent
+    except ImportError:
+        absent = 0
+    def kernel(): return absent, globals()
+    """
+    absent, found = define(tmp_path, "kernel", text, **others)()
+    assert absent == 0
     assert found["SIZE"] == 2
     assert not {"_HIDDEN", "_OTHER", "UNUSED"} & found.keys()
 

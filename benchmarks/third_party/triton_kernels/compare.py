@@ -71,8 +71,16 @@ def needed(kernel: Kernel, root: Path) -> dict[str, Any]:
 
 def whole(kernels: list[Kernel], root: Path) -> dict[str, Any]:
     import torch
+    import triton
+    from triton.backends.compiler import GPUTarget
 
-    front_end._set_driver(80)
+    properties = {"multiprocessor_count": 108, "max_shared_mem": 166912, "warpSize": 32}
+    driver = SimpleNamespace(
+        get_current_target=lambda: GPUTarget("cuda", 80, 32),
+        get_current_device=lambda: 0,
+        utils=SimpleNamespace(get_device_properties=lambda _: properties),
+    )
+    triton.runtime.driver.set_active(driver)
     for name, value in GPU.items():
         setattr(torch.cuda, name, lambda *args, value=value: value)
     for name in EXTENSIONS:

@@ -487,9 +487,10 @@ class ProjectModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return getattr(importlib.import_module(module), name)
             except ModuleNotFoundError as error:
                 top = error.name or ""
-                if not top or "." in top or top in self._absent or top == self._top or top in sys.modules:
-                    raise  # among others, a package that is installed and lacks a module
-                # A module that has another way without this package has caught the error.
+                if not top or top in self._absent or top == self._top or top in sys.modules:
+                    raise
+                # A module that has another way without this package has caught the error. A module that an installed
+                # package lacks, "package.name", is no top-level package, and gets no stand-in.
                 self._absent.add(top)
                 for each in {*sys.modules} - before | {*self.read}:
                     if each in self.read or each.partition(".")[0] == top:
