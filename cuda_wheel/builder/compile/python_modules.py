@@ -473,29 +473,37 @@ class ProjectModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         finally:
             sys.meta_path.remove(self)
             sys.meta_path.remove(last)
-            for name, module in [*sys.modules.items()]:
-                loader = getattr(getattr(module, "__spec__", None), "loader", None)
-                if loader is self or isinstance(loader, _StandInLoader):
-                    del sys.modules[name]
+            self._forget()
 
     def attribute(self, module: str, name: str) -> Any:
         """Return what a module of the project defines under a name. Raises AttributeError, and what the statements
         raise."""
         while True:
-            before = {*sys.modules}
             try:
                 return getattr(importlib.import_module(module), name)
             except ModuleNotFoundError as error:
-                top = error.name or ""
-                if not top or top in self._absent or top == self._top or top in sys.modules:
+                if not self.replace(error):
                     raise
-                # A module that has another way without this package has caught the error. A module that an installed
-                # package lacks, "package.name", is no top-level package, and gets no stand-in.
-                self._absent.add(top)
-                for each in {*sys.modules} - before | {*self.read}:
-                    if each in self.read or each.partition(".")[0] == top:
-                        sys.modules.pop(each, None)
-                self.read.clear()
+
+    def replace(self, error: ModuleNotFoundError) -> bool:
+        """Let a stand-in replace the package that an import did not find, and forget the modules that were read.
+
+        Return False if it cannot: a module that the project or an installed package lacks gets no stand-in.
+        """
+        # A module that has another way without this package has caught the error.
+        top = error.name or ""
+        if not top or "." in top or top in self._absent or top == self._top or top in sys.modules:
+            return False
+        self._absent.add(top)
+        self._forget()
+        self.read.clear()
+        return True
+
+    def _forget(self) -> None:
+        for name, module in [*sys.modules.items()]:
+            loader = getattr(getattr(module, "__spec__", None), "loader", None)
+            if loader is self or isinstance(loader, _StandInLoader):
+                del sys.modules[name]
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

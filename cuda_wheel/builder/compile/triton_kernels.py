@@ -42,12 +42,17 @@ def compile_triton(job: Job) -> Compiled:
     modules = ProjectModules(job.root, module, job.source, known_values(capability))
     _set_driver(capability)
     with modules.active():
-        kernel = _Kernel.found(job, modules, module, name)
-        call = _call_of(job, kernel)
-        try:
-            result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
-        except (Exception, StandInError) as error:
-            raise CompileError(_error_text(job, error, "does not compile")) from error
+        while True:
+            kernel = _Kernel.found(job, modules, module, name)
+            call = _call_of(job, kernel)
+            try:
+                result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
+                break
+            except (Exception, StandInError) as error:
+                # A kernel may mention a module, of which Triton asks for a function.
+                absent = (each for each in _chain(error) if isinstance(each, ModuleNotFoundError))
+                if not any(modules.replace(each) for each in absent):
+                    raise CompileError(_error_text(job, error, "does not compile")) from error
     return _described(job, kernel, result, tuple(sorted(modules.read.values())))
 
 
@@ -259,9 +264,7 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
     kernel = str(variant[KERNEL])
     if isinstance(error, ToolchainError):
         return str(error)
-    chain: list[BaseException] = [error]
-    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
-        chain.append(cause)
+    chain = _chain(error)
     line = None
     for each in chain:
         node = getattr(each, "node", None)
@@ -281,6 +284,14 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
     reason = "\n".join([reason, *(note for each in chain for note in getattr(each, "__notes__", ()))])
     place = job.source if line is None else f"{job.source}:{line}"
     return f"{place}: error: {full_name(kernel, _without_kernel(job))} {what}: {reason}"
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception, that which caused it, and so on."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain
 
 
 def _line_in_file(job: Job, text: str, line: int) -> int | None:
