@@ -1,6 +1,6 @@
 """Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
@@ -54,7 +54,10 @@ def load(
             need("triton")
             from .parts.triton.kernels import TritonModule  # few modules have kernels of Triton
 
-            return TritonModule(name, unknown.variants, device, jit)  # type: ignore[return-value]
+            def load_variant(macros: Mapping[str, Any]) -> Module:
+                return load_found(*files_and_manifest(name, device, macros), device, jit)
+
+            return TritonModule(name, unknown.variants, device, load_variant)  # type: ignore[return-value]
         if not has("specialize"):
             raise
         from .parts.specialize import specialized_variant  # rare

@@ -109,7 +109,8 @@ class ModuleKernels:
             self._found = read_manifest(self.module, self._macros)
         except UnknownVariantError as unknown:
             if not self._macros and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
-                return TritonModule(self.module, unknown.variants, None, None)
+                module: Any = load(self.module)
+                return module  # type: ignore[no-any-return]
             raise
         return None
 

@@ -101,6 +101,7 @@ def test_every_environment_variable_is_described() -> None:
     assert len(named) > 12
     systems = {
         "LOCALAPPDATA",
+        "TRITON_CACHE_DIR",
         "XDG_CACHE_HOME",
         "SYSTEMROOT",
         "LD_LIBRARY_PATH",

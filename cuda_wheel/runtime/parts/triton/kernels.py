@@ -7,7 +7,7 @@ types, hints and constants find it in a dictionary.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ...arguments import is_of, plain_number, value_text
 from ...driver import check_result, cuda_driver, current_device
@@ -15,13 +15,10 @@ from ...errors import ArgumentError, ImageError, UnknownKernelError, need
 from ...files import files_and_manifest
 from ...generated import Missing, define
 from ...launching import launcher_of
-from ...manifest import PythonParameter, full_name, macro_text
+from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
 from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type
-
-if TYPE_CHECKING:
-    from ...jit import JitOptions
 
 __all__ = ["TritonKernel", "TritonModule"]
 
@@ -81,8 +78,9 @@ class TritonModule(Mapping[str, "TritonKernel"]):
         name: str,
         variants: "Sequence[tuple[tuple[str, object], ...]]",
         device: int | None,
-        jit: "JitOptions | None",
+        load: Callable[[Mapping[str, Any]], Module],
     ) -> None:
+        """`load` loads the variant with these macros."""
         self.name = name
         self._by_path: dict[str, TritonKernel] = {}
         compiled: dict[str, list[Mapping[str, Any]]] = {}
@@ -91,7 +89,7 @@ class TritonModule(Mapping[str, "TritonKernel"]):
         for path, of_kernel in compiled.items():
             _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
             (info,) = manifest.kernels
-            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, device, jit)
+            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, load)
         self._by_name: dict[str, list[str]] = {}
         for path in compiled:
             self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
@@ -137,7 +135,7 @@ class TritonModule(Mapping[str, "TritonKernel"]):
 
 
 class TritonKernel:
-    """A kernel of Triton. `launch` takes what Triton's own kernel takes: `kernel[grid](...)` is `launch(grid, ...)`."""
+    """A kernel of Triton. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
 
     def __init__(
         self,
@@ -145,16 +143,14 @@ class TritonKernel:
         path: str,
         parameters: Sequence[PythonParameter],
         variants: Sequence[_Compiled],
-        device: int | None,
-        jit: "JitOptions | None",
+        load: Callable[[Mapping[str, Any]], Module],
     ) -> None:
         self.name = path.rpartition(":")[2]
         self.parameters = tuple(parameters)
         """(name, kind, default) of each parameter of the Python function; see `signatures`."""
         self._module = module
         self._variants = tuple(variants)
-        self._device = device
-        self._jit = jit
+        self._load = load
         self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
         self._arguments = frozenset(at for at, (_, kind, _) in enumerate(parameters) if kind == "argument")
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
@@ -177,7 +173,7 @@ class TritonKernel:
         return self._variants
 
     def launch(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> None:
-        """Launch the kernel as Triton does: what `kernel[grid](*args, **named)` launches.
+        """Launch the kernel as Triton does when `kernel[grid]` is called with these arguments.
 
         `grid` has one to three numbers of blocks, or is a function of all arguments, constants and options by name that
         returns them; a grid with a 0 launches nothing. Arrays, numbers and `stream` are as in `Kernel.launch`. Options
@@ -456,17 +452,12 @@ class TritonKernel:
 
     def _loaded(self, compiled: _Compiled) -> _Prepared:
         """Load a variant, and prepare its launches."""
-        from ...loading import load_found  # it imports this module
-
-        files, manifest = files_and_manifest(self._module, self._device, compiled)
-        module: Module = load_found(files, manifest, self._device, self._jit)
+        module = self._load(compiled)
         (name,) = module
         kernel = module[name]
         figures = module.image.resources.get(kernel.info.symbol, {})
         if "threads" not in figures:
-            raise ImageError(
-                f"the manifest of {full_name(self._module, manifest.variant)} is damaged: it has no threads"
-            )
+            raise ImageError(f"the manifest of {module.manifest.full_name} is damaged: it has no threads")
         types = {
             at: type_
             for at, (name, _, default) in enumerate(self.parameters)
@@ -494,7 +485,7 @@ class TritonKernel:
         )
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
-        """Return a function that launches with this grid, as `kernel[grid](...)` does in Triton."""
+        """Return a function that launches with this grid, as `kernel[grid]` does in Triton."""
 
         def launch(*args: Any, **named: Any) -> None:
             self.launch(grid, *args, **named)
