@@ -230,8 +230,9 @@ def test_what_the_build_knows_of_the_gpu_is_told(tmp_path: Path) -> None:
 def test_a_stand_in_that_annotates_a_parameter_is_a_type(tmp_path: Path) -> None:
     text = """
     import inspect
+    from typing import Optional
     from absent_torch import Tensor
-    def kernel(x: Tensor, n: int, m: "Tensor" = 1) -> Tensor: ...
+    def kernel(x: Tensor, n: int, m: "Tensor" = 1) -> Optional[Tensor]: ...
     TYPES = [each.annotation for each in inspect.signature(kernel).parameters.values()]
     """
     first, *others = define(tmp_path, "TYPES", text)

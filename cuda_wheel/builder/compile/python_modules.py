@@ -98,7 +98,12 @@ class StandIn:
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return self is other if isinstance(other, StandIn) else _undecided(self)
+        if isinstance(other, StandIn):
+            return self is other
+        # `Optional` asks whether what it gets is `Any` or `Generic`.
+        if "typing" in (type(other).__module__, getattr(other, "__module__", "")):
+            return False
+        _undecided(self)
 
     # A name in a message is worth no error, but a name of a file or an option is.
     __str__ = __format__ = __fspath__ = __round__ = __next__ = _undecided
