@@ -100,8 +100,8 @@ class StandIn:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StandIn):
             return self is other
-        # `Optional` asks whether what it gets is `Any` or `Generic`.
-        if "typing" in (type(other).__module__, getattr(other, "__module__", "")):
+        # `Optional` asks whether what it gets is `Any`, or the type of None.
+        if isinstance(other, type) or type(other).__module__ == "typing":
             return False
         _undecided(self)
 
