@@ -46,7 +46,9 @@ guess may compile for what its package passes.
 What Triton and PyTorch would say of the GPU is answered for the target of the build:
 `torch.cuda.get_device_capability()`, `torch.cuda.is_available()`, `torch.version.hip`, the warp size, and Triton's
 current target. Configurations of `triton.autotune` need not be known. Names of GPUs, numbers of multiprocessors and
-releases of absent packages are not guessed.
+releases of absent packages are not guessed. vllm finds the platform by a function `__getattr__` of a module, which the
+importer does not call, and FlagGems asks for the drivers of each maker: both look for the GPU of the machine that
+builds. Modules of older releases of Triton, such as `triton.ops`, are absent from the whole package too.
 
 ## What does not compile for the guesses
 
@@ -86,7 +88,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def cause(error: str) -> str:
     """Return the cause of an error that stopped an import, without names of kernels and packages."""
     match = re.search(r"depends on ([\w.()\[\]]+)", error)
-    return f"the value of `{match[1]}`" if match else error.split("cannot be imported: ")[-1][:160]
+    text = re.sub(r" \(/[^)]*\)", "", error.split("cannot be imported: ")[-1])
+    return f"the value of `{match[1]}`" if match else text[:160]
 
 
 def failure(error: str) -> str:
