@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError
+from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError, UndecidedTuning
 from cuda_wheel.builder.config.triton import module_and_function
 from cuda_wheel.builder.errors import CompileError, ToolchainError
 from cuda_wheel.builder.images.assembly import described
@@ -39,15 +39,20 @@ def compile_triton(job: Job) -> Compiled:
     import_triton()
     capability = int(job.arch.rstrip("a"))
     module, name = module_and_function(str(dict(job.variant)[KERNEL]))
-    modules = ProjectModules(job.root, module, job.source)
+    modules = ProjectModules(job.root, module, job.source, known_values(capability))
     _set_driver(capability)
     with modules.active():
-        kernel = _Kernel.found(job, modules, module, name)
-        call = _call_of(job, kernel)
-        try:
-            result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
-        except Exception as error:
-            raise CompileError(_error_text(job, error, "does not compile")) from error
+        while True:
+            kernel = _Kernel.found(job, modules, module, name)
+            call = _call_of(job, kernel)
+            try:
+                result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
+                break
+            except (Exception, StandInError) as error:
+                # A kernel may mention a module, of which Triton asks for a function.
+                absent = (each for each in _chain(error) if isinstance(each, ModuleNotFoundError))
+                if not any(modules.replace(each) for each in absent):
+                    raise CompileError(_error_text(job, error, "does not compile")) from error
     return _described(job, kernel, result, tuple(sorted(modules.read.values())))
 
 
@@ -67,13 +72,15 @@ class _Kernel(NamedTuple):
             found = modules.attribute(module, name)
         except AttributeError as error:
             raise CompileError(_error_text(job, error, f"defines no {name}")) from error
-        except Exception as error:
+        except (Exception, StandInError) as error:
             raise CompileError(_error_text(job, error, "cannot be imported")) from error
         tuned: set[str] = set()
         computed: set[str] = set()
         function = found
         while not hasattr(function, "arg_names") or hasattr(function, "configs") or hasattr(function, "values"):
-            if hasattr(function, "configs"):  # triton.autotune
+            if isinstance(function, UndecidedTuning):
+                tuned.update(function.names)
+            elif hasattr(function, "configs"):  # triton.autotune
                 tuned.update(each for config in function.configs for each in config.kwargs)
             elif isinstance(getattr(function, "values", None), dict):  # triton.heuristics
                 computed.update(function.values)
@@ -234,11 +241,21 @@ def _set_driver(capability: int) -> None:
     import triton
     from triton.backends.compiler import GPUTarget
 
-    class Driver(StandIn):
-        def get_current_target(self) -> GPUTarget:
-            return GPUTarget("cuda", capability, 32)
+    path = "triton.runtime.driver.active"
+    known = {f"{path}.get_current_target()": GPUTarget("cuda", capability, 32)}
+    triton.runtime.driver.set_active(StandIn(path, known))
 
-    triton.runtime.driver.set_active(Driver("triton.runtime.driver.active"))
+
+def known_values(capability: int) -> dict[str, object]:
+    """Return what PyTorch would say on a machine with a GPU of this compute capability, on which the kernel runs."""
+    return {
+        "torch.cuda.get_device_capability()": divmod(capability, 10),
+        "torch.cuda.get_device_properties().warp_size": 32,
+        "torch.cuda.is_available()": True,
+        "torch.utils._triton.has_triton()": True,
+        "torch.utils._triton.has_triton_package()": True,
+        "torch.version.hip": None,
+    }
 
 
 def _error_text(job: Job, error: BaseException, what: str) -> str:
@@ -247,9 +264,7 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
     kernel = str(variant[KERNEL])
     if isinstance(error, ToolchainError):
         return str(error)
-    chain: list[BaseException] = [error]
-    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
-        chain.append(cause)
+    chain = _chain(error)
     line = None
     for each in chain:
         node = getattr(each, "node", None)
@@ -264,9 +279,19 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
         reason = str(innermost)
     elif not isinstance(innermost, CompileError) and type(innermost).__module__ == "builtins":
         reason = f"{type(innermost).__name__}: {reason}"
+    if StandIn.__name__ in reason:
+        reason += f" ({StandIn.__name__} is a value of a package that is not installed in the environment of the build)"
     reason = "\n".join([reason, *(note for each in chain for note in getattr(each, "__notes__", ()))])
     place = job.source if line is None else f"{job.source}:{line}"
     return f"{place}: error: {full_name(kernel, _without_kernel(job))} {what}: {reason}"
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception, that which caused it, and so on."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain
 
 
 def _line_in_file(job: Job, text: str, line: int) -> int | None:
