@@ -69,10 +69,10 @@ heuristics. {differences} {not_compared}
 ## Repeat it
 
 ```sh
-cd benchmarks/third_party/triton_kernels          # packages.toml has the packages, with releases and commits
-python measure.py FOLDER result.json              # Triton and packaging, without PyTorch
+cd benchmarks/third_party/triton_kernels    # packages.toml has the packages and releases
+python measure.py FOLDER result.json        # Triton and packaging, without PyTorch
 python compare.py needed FOLDER needed.json
-python compare.py whole FOLDER whole.json         # Triton, PyTorch and what the packages import
+python compare.py whole FOLDER whole.json   # Triton, PyTorch, what the packages import
 python page.py result.json needed.json whole.json
 ```
 """
