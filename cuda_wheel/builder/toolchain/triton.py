@@ -45,6 +45,7 @@ def import_triton() -> Any:
             del os.environ[name]
     # Line information contains absolute paths.
     os.environ |= {"TRITON_ALWAYS_COMPILE": "1", "TRITON_DISABLE_LINE_INFO": "1"}
+    os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # the default, of which Triton 3.9 warns
     try:
         import triton
         import triton.compiler
