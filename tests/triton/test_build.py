@@ -68,10 +68,10 @@ def test_each_variant_has_its_targets_and_what_a_launch_needs(cases: Cases) -> N
             ("cubin", "sm_90a"),
             ("ptx", "compute_80"),
         ]
-        assert manifest.toolchain["triton"] == triton.__version__ and re.fullmatch(
-            r"1\d\.\d+", manifest.toolchain["ptxas"]
-        )
-        assert manifest.images[0].driver == (int(manifest.toolchain["ptxas"].partition(".")[0]), 0)
+        assert manifest.toolchain["triton"] == triton.__version__
+        # From Triton 3.5 on, another assembler, which may be of a later release, makes the code of newer GPUs.
+        releases = [int(each.partition(".")[0]) for each in manifest.toolchain["ptxas"].split(", ")]
+        assert manifest.images[0].driver == (max(releases), 0) and 12 <= min(releases) <= max(releases) <= 13
         assert manifest.sources == ("demo/cases.py",) and not manifest.options
         (kernel,) = manifest.kernels
         assert kernel.symbol == kernel.name == str(dict(manifest.variant)[KERNEL]).partition(":")[2]
