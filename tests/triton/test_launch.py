@@ -74,6 +74,30 @@ def test_one_none_and_constants_choose(module: tuple[Any, Driver]) -> None:
             chosen(strided, f32(), f32(), None, 1, 10, **wrong)
 
 
+def test_types_of_triton_are_written_as_in_the_settings() -> None:
+    import triton.language as tl
+
+    names = ("int1", "int8", "int32", "uint64", "float16", "bfloat16", "float32", "float64", "float8e5", "float8e4nv")
+    for name in names:
+        assert str_of(getattr(tl, name)) == f"tl.{name}"
+
+
+def test_a_kernel_whose_parameters_have_the_names_of_launchs_own_is_launched(use: Callable[..., Driver]) -> None:
+    from cuda_wheel.runtime.parts.triton.kernels import TritonKernel
+
+    launched = []
+
+    class Recorded(TritonKernel):
+        def _launch(self, *args: Any, **named: Any) -> None:
+            launched.append(args)
+
+    for name in ("grid", "more", "stream", "key", "fail", "defaults", "known", "run", "kind"):
+        parameters = ((name, "argument", None), ("n", "argument", None))
+        kernel = Recorded("demo.cases", "demo.cases:odd", parameters, [{name: "i32", "n": "i32"}], lambda macros: None)  # type: ignore[arg-type,return-value]
+        kernel.launch(1, 2, 3)
+        assert launched.pop()[:2] == (1, (2, 3)), name
+
+
 def test_what_triton_tunes_may_be_left_out_and_what_it_computes_may_not(module: tuple[Any, Driver]) -> None:
     copy = module[0]["tuned_copy"]
     assert [(each["BLOCK"], each["num_warps"]) for each in copy.variants] == [(64, 2), (64, 4), (256, 2), (256, 4)]

@@ -517,17 +517,9 @@ def launch(grid, {parameters}, *more, stream=None, **options):
 types it raises an exception, which may be any. `run` launches the variant that was chosen for the key before."""
 
 _OWN_NAMES = {
-    "grid",
-    "stream",
-    "options",
-    "key",
-    "run",
-    "known",
-    "launch_any",
-    "blocks",
-    "kind",
-    "constants",
-}
+    "grid", "more", "stream", "options", "key", "run", "known", "defaults", "launch_any", "blocks", "kind", "constants",
+    "fail",
+}  # fmt: skip
 
 
 def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]]) -> str | None:
@@ -605,9 +597,9 @@ def _constant_text(value: Any) -> str:
         return _constant_text(value)
     if hasattr(value, "__index__"):
         return str(int(value))
-    name = getattr(value, "name", None)  # `tl.float16.name` is "fp16"
-    if isinstance(name, str) and name in TYPES:
-        return f"tl.{TYPES[name][1]}"
+    name = getattr(value, "name", None)  # `tl.float16.name` is "fp16", and `tl.int32.name` "int32"
+    if isinstance(name, str) and type(value).__name__ == "dtype":
+        return f"tl.{name.replace('bf', 'bfloat') if name[:2] == 'bf' else name.replace('fp', 'float')}"
     return value_text(value)
 
 
