@@ -102,6 +102,7 @@ def test_every_environment_variable_is_described() -> None:
     systems = {
         "LOCALAPPDATA",
         "TRITON_CACHE_DIR",
+        "TRITON_DEFAULT_FP_FUSION",
         "XDG_CACHE_HOME",
         "SYSTEMROOT",
         "LD_LIBRARY_PATH",
