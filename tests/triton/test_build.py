@@ -164,7 +164,13 @@ def test_the_wheel_has_the_sources_and_is_for_every_platform(cases: Cases, tmp_p
     assert f"pkg:pypi/triton@{triton.__version__}".encode() in sbom
     printed = run_cuda_wheel("inspect", wheel).stdout
     assert f"Triton {triton.__version__}" in printed and "24 variants" in printed
-    printed = run_cuda_wheel("coverage", wheel, "--require", "8.0:jit,9.0,10.0:jit").stdout
+    for required, status in (
+        ("sm_80..sm_121,!sm_87,driver>=13.0,jit", 0),
+        ("sm_90,driver>=13.0,native", 0),
+        ("sm_86,driver>=13.0,native", 1),  # only the PTX suits it
+        ("sm_75,driver>=13.0,jit", 1),
+    ):
+        assert run_cuda_wheel("coverage", wheel, "--require", required).returncode == status, required
 
 
 @pytest.mark.parametrize(
