@@ -18,7 +18,7 @@ from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.timing import TimedError, Times, now, worker_name
 from cuda_wheel.builder.toolchain.nvrtc import scratch_file
-from cuda_wheel.builder.workers.worker_process import GREETING
+from cuda_wheel.builder.workers.worker_process import GREETING, kill_group
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerTimeoutError"]
 
@@ -141,7 +141,7 @@ class Worker:
 
         def expire() -> None:
             expired.set()
-            process.kill()
+            self._kill_process()
 
         timer = threading.Timer(timeout, expire)
         timer.daemon = True
@@ -194,7 +194,7 @@ class Worker:
         try:
             status = self._process.wait(timeout=1)  # a process closes its pipe shortly before it ends
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill_process()
             return "the compiler process sent an unreadable answer; it may have overwritten its own memory"
         try:
             how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
@@ -232,6 +232,11 @@ class Worker:
     def kill(self) -> None:
         """Kill the process."""
         self._is_killed = True
+        self._kill_process()
+
+    def _kill_process(self) -> None:
+        """Kill the process, and the assembler that Triton may have started in it."""
+        kill_group(self._process.pid)
         self._process.kill()
 
     def leave(self) -> None:
@@ -251,7 +256,7 @@ class Worker:
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill_process()
             self._process.wait()
         self._process.stdout.close()
         self._stderr.close()

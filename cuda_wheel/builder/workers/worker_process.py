@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Request = tuple[Callable[[Any], Any], Any, bool]
     """Request from the parent process: (function, its only argument, whether to measure the time of the call)."""
 
-__all__ = ["GREETING", "imported", "load_compilers", "serve"]
+__all__ = ["GREETING", "imported", "kill_group", "load_compilers", "serve"]
 
 GREETING = b"cuda-wheel worker\n"
 """First line that a worker writes to standard output; its answers follow. Start-up files of the Python environment may
@@ -174,7 +174,22 @@ def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str
     finally:
         if folder is not None:
             _remove(folder)  # the parent may have been killed and cannot remove it
+        kill_group(os.getpid())
         os._exit(0)  # even during a compilation
+
+
+def kill_group(process: int) -> None:
+    """Kill a worker with its children, if it leads a group of processes, as after `toolchain.triton.import_triton`.
+
+    Do nothing for any other process, for one that has ended, and on Windows.
+    """
+    if sys.platform == "win32":
+        return
+    try:
+        if os.getpgid(process) == process:
+            os.killpg(process, signal.SIGKILL)
+    except OSError:  # it has ended
+        pass
 
 
 def _remove(folder: str) -> None:

@@ -55,6 +55,40 @@ def test_the_answers_to_prepared_calls_are_skipped(worker: Worker) -> None:
     assert worker.call(eval, "'next'", 60) == "next"
 
 
+SLEEPING_CHILD = """(
+    __import__('os').setpgid(0, 0),
+    (child := __import__('subprocess').Popen([__import__('sys').executable, '-c', 'import time; time.sleep(60)'])),
+    open({file!r}, 'w').write(str(child.pid)),
+    {wait},
+)"""
+"""What Triton does in a worker: it starts an assembler, which takes long."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes")
+@pytest.mark.parametrize("end", ["timeout", "kill", "closed pipe"])
+def test_a_worker_that_ends_takes_its_assembler_with_it(worker: Worker, tmp_path: Path, end: str) -> None:
+    file = tmp_path / "child"
+    program = SLEEPING_CHILD.format(file=str(file), wait="child.wait()" if end == "timeout" else "None")
+    if end == "timeout":
+        with pytest.raises(WorkerTimeoutError):
+            worker.call(eval, program, 2)
+    else:
+        worker.call(exec, f"({program})", 60)
+        worker.kill() if end == "kill" else worker.close_pipe()
+        worker.end()
+    deadline = time.monotonic() + 20
+    while is_alive(int(file.read_text())):
+        assert time.monotonic() < deadline, "the assembler still runs"
+        time.sleep(0.05)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
 def test_a_call_that_is_too_long_kills_the_worker_and_says_so(worker: Worker) -> None:
     worker.call(len, (), 60)
     before = time.monotonic()
