@@ -819,7 +819,7 @@ class FunctionTranslator(ControlFlow):
         if type_ == "cudaDeviceProp":
             variable.data = "device properties"
             return []
-        if type_ == "cudaError":
+        if type_ in ("cudaError", "c10::cuda::CUDAErrorLogCapture"):  # the second is in C10_CUDA_CHECK of PyTorch 2.14
             variable.data = "error"
             return []
         if type_.endswith("*"):

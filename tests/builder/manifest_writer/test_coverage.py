@@ -388,7 +388,7 @@ def test_who_follows_the_advice_covers_what_is_required(
 
 @pytest.mark.slow
 def test_the_example_in_the_documentation_holds_for_a_default_wheel(make_project, cuda_wheel, tmp_path: Path) -> None:
-    (requirement,) = re.findall(r'`--require "([^"]+)"`', (ROOT / "docs/how-to/check-a-wheel.md").read_text())
+    requirement, *_ = re.findall(r'`--require "([^"]+)"`', (ROOT / "docs/how-to/check-a-wheel.md").read_text())
     project = make_project('[tool.cuda-wheel]\narchitectures = ["75", "80-real", "90-real", "100", "120-real"]')
     assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
     result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
