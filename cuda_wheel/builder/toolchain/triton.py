@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -43,8 +44,9 @@ def import_triton() -> Any:
     for name in [each for each in os.environ if each.startswith("TRITON_") or each in _FURTHER]:
         if not _KEPT.fullmatch(name):
             del os.environ[name]
-    with suppress(AttributeError, OSError):  # Windows, or the process leads a session
-        os.setpgid(0, 0)  # Triton starts assemblers, which `kill_group` ends with this process
+    if sys.platform != "win32":
+        with suppress(OSError):  # the process leads a session
+            os.setpgid(0, 0)  # Triton starts assemblers, which `kill_group` ends with this process
     # Line information contains absolute paths.
     os.environ |= {"TRITON_ALWAYS_COMPILE": "1", "TRITON_DISABLE_LINE_INFO": "1"}
     os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # the default, of which Triton 3.9 warns
