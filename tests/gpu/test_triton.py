@@ -192,7 +192,7 @@ def test_wrong_launches_say_what_was_compiled(compiled: Any) -> None:
             scale.launch((1,), *arguments, **options)
     with pytest.raises(ArgumentError, match="grid must be one to three numbers"):
         scale.launch((1, 1, 1, 1), x, x, 64, 1.0)
-    with pytest.raises(UnknownKernelError, match="did you mean 'scale'"):
+    with pytest.raises(UnknownKernelError, match=r"did you mean scale\?"):
         compiled["scales"]
     bound = scale.bind((1,), x, x, 64, 1.0)
     with pytest.raises(ArgumentError, match="bound to what was compiled for a multiple of 16 as argument 3"):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tests.support.projects import ROOT
 
-__all__ = ["write_triton_project"]
+__all__ = ["CLUSTERS", "HEAD", "write_triton_project"]
 
 CASES = ROOT / "tests/triton/cases.py"
 
-PYPROJECT = """
+HEAD = """
 [build-system]
 requires = ["hatchling", "cuda-wheel[cu12]", "triton"]
 build-backend = "hatchling.build"
@@ -22,7 +22,12 @@ requires-python = ">=3.10"
 [tool.hatch.build.targets.wheel.hooks.cuda]
 [tool.hatch.build.targets.wheel]
 packages = ["demo"]
+"""
+"""The pyproject.toml of a project with the package demo, without kernels."""
 
+PYPROJECT = (
+    HEAD
+    + """
 [[tool.cuda-wheel.triton]]
 kernel = "demo.cases:scale"
 arguments = [
@@ -62,6 +67,7 @@ SIZE = 64
 PRECISION = ["ieee", "tf32"]
 OUT = "tl.float32"
 """
+)
 
 CLUSTERS = """
 [[tool.cuda-wheel.triton]]

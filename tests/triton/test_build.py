@@ -13,7 +13,7 @@ from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL
 from tests.support.processes import build_wheel, run, run_cuda_wheel
-from tests.support.triton_project import write_triton_project
+from tests.support.triton_project import HEAD, write_triton_project
 from tests.support.wheels import contents
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_toolchain]
@@ -22,22 +22,15 @@ triton = pytest.importorskip("triton", reason="Triton is not installed")
 
 Cases = tuple[Path, Path, str]
 
-ONE = """
-[build-system]
-requires = ["hatchling", "cuda-wheel[cu12]", "triton"]
-build-backend = "hatchling.build"
-[project]
-name = "demo"
-version = "1"
-requires-python = ">=3.10"
-[tool.hatch.build.targets.wheel.hooks.cuda]
-[tool.hatch.build.targets.wheel]
-packages = ["demo"]
+ONE = (
+    HEAD
+    + """
 [tool.cuda-wheel]
 architectures = ["90-real"]
 [[tool.cuda-wheel.triton]]
 kernel = "demo.cases:scale"
 """
+)
 
 ARGUMENTS = 'arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = "i32", factor = "fp32" }\n'
 

@@ -6,7 +6,6 @@ could differ from those of Triton's own launch.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import traceback
 from collections.abc import Mapping
@@ -21,10 +20,10 @@ from cuda_wheel.builder.images.ptx_text import normalise
 from cuda_wheel.builder.jobs import Compiled, Declared, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.triton import CompiledKernel, compile_kernel, import_triton
-from cuda_wheel.runtime.manifest import MacroValue, PythonParameter, Variant, full_name
+from cuda_wheel.runtime.manifest import MacroValue, PythonParameter, full_name
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from cuda_wheel.runtime.parts.formats.ptx import without_contraction
-from cuda_wheel.runtime.parts.triton.signatures import KERNEL, TYPES, Type, read_type
+from cuda_wheel.runtime.parts.triton.signatures import KERNEL, TYPES, Type, read_type, value_of, written
 
 __all__ = ["compile_triton"]
 
@@ -77,18 +76,16 @@ class _Kernel(NamedTuple):
         tuned: set[str] = set()
         computed: set[str] = set()
         function = found
-        while not hasattr(function, "arg_names") or hasattr(function, "configs") or hasattr(function, "values"):
+        while isinstance(function, StandIn) or not hasattr(function, "params"):
+            if isinstance(function, StandIn) or not hasattr(function, "fn"):
+                raise CompileError(f"{job.source}: error: {name} is not a kernel of Triton, but {found!r}")
             if isinstance(function, UndecidedTuning):
                 tuned.update(function.names)
             elif hasattr(function, "configs"):  # triton.autotune
                 tuned.update(each for config in function.configs for each in config.kwargs)
             elif isinstance(getattr(function, "values", None), dict):  # triton.heuristics
                 computed.update(function.values)
-            if isinstance(function, StandIn) or not hasattr(function, "fn"):
-                raise CompileError(f"{job.source}: error: {name} is not a kernel of Triton, but {found!r}")
             function = function.fn
-        if not hasattr(function, "params"):
-            raise CompileError(f"{job.source}: error: {name} is not a kernel of Triton, but {found!r}")
         parameters, defaults = [], {}
         for each in function.params:
             kind = "constant" if each.is_constexpr else "argument"
@@ -96,41 +93,21 @@ class _Kernel(NamedTuple):
             default = None
             if each.has_default:
                 defaults[each.name] = each.default
-                default = _as_written(each.default)
+                is_wrapped = type(each.default).__name__ == "constexpr"
+                default = written(each.default.value if is_wrapped else each.default)
             parameters.append((each.name, kind, default))
         return cls(function, tuple(parameters), defaults)
 
 
-def _as_written(value: Any) -> MacroValue | None:
-    """Return a constant as a variant has it; None for one that none can have."""
-    value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
-    if isinstance(value, bool | int | float):
-        return value
-    if value is None:
-        return "None"
-    if isinstance(value, str):
-        return repr(value)
-    if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton."):
-        import triton.language as tl
-
-        return next((f"tl.{name}" for name, each in vars(tl).items() if each is value), None)
-    return None
-
-
 def _constant(job: Job, name: str, value: MacroValue) -> Any:
     """Return the value of Python that a variant's constant means. Raises CompileError."""
-    if not isinstance(value, str):
-        return value
-    if value == "None":
-        return None
-    if value.startswith("tl."):
+    if isinstance(value, str) and value.startswith("tl."):
         import triton.language as tl
 
-        found = getattr(tl, value.removeprefix("tl."), None)
-        if found is None:
+        if not hasattr(tl, value.removeprefix("tl.")):
             raise CompileError(f"{job.source}: error: {name}: Triton has no {value}")
-        return found
-    return ast.literal_eval(value)
+        return getattr(tl, value.removeprefix("tl."))
+    return value_of(value)
 
 
 _Call = tuple[dict[str, str], dict[int, Any], dict[tuple[int], Any]]
@@ -143,7 +120,7 @@ def _call_of(job: Job, kernel: _Kernel) -> _Call:
     where = f"{job.source}: error: {variant[KERNEL]}"
     names = [name for name, _, _ in kernel.parameters]
     options = {each for each in variant if each not in names}
-    unknown = sorted(options - _known_options(job))
+    unknown = sorted(options - _known_options())
     if unknown:
         raise CompileError(f"{where} has no parameter {unknown[0]}, nor has Triton's compiler an option of this name")
     signature: dict[str, str] = {}
@@ -178,7 +155,7 @@ def _call_of(job: Job, kernel: _Kernel) -> _Call:
     return signature, constants, attributes
 
 
-def _known_options(job: Job) -> set[str]:
+def _known_options() -> set[str]:
     from triton.backends.nvidia.compiler import CUDAOptions
 
     return {KERNEL, *(inspect.signature(CUDAOptions).parameters)}
@@ -210,7 +187,7 @@ def _described(job: Job, kernel: _Kernel, result: CompiledKernel, headers: tuple
         "threads": 32 * int(figures["num_warps"]),
         "dynamic_shared": int(figures["shared"]),
         "ctas": blocks if blocks > 1 else 0,
-        "global_scratch": int(figures.get("global_scratch_size") or 0) * blocks,
+        "global_scratch": int(figures.get("global_scratch_size") or 0),
         "cooperative": int(bool(figures.get("launch_cooperative_grid"))),
         "programmatic": int(bool(figures.get("launch_pdl"))),
     }
@@ -260,8 +237,6 @@ def known_values(capability: int) -> dict[str, object]:
 
 def _error_text(job: Job, error: BaseException, what: str) -> str:
     """Return the message for an exception that the project's Python or Triton raised: "demo/ops.py:7: error: ..."."""
-    variant = dict(job.variant)
-    kernel = str(variant[KERNEL])
     if isinstance(error, ToolchainError):
         return str(error)
     chain = _chain(error)
@@ -283,7 +258,9 @@ def _error_text(job: Job, error: BaseException, what: str) -> str:
         reason += f" ({StandIn.__name__} is a value of a package that is not installed in the environment of the build)"
     reason = "\n".join([reason, *(note for each in chain for note in getattr(each, "__notes__", ()))])
     place = job.source if line is None else f"{job.source}:{line}"
-    return f"{place}: error: {full_name(kernel, _without_kernel(job))} {what}: {reason}"
+    variant = dict(job.variant)
+    kernel = full_name(str(variant.pop(KERNEL)), tuple(variant.items()))
+    return f"{place}: error: {kernel} {what}: {reason}"
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -299,7 +276,3 @@ def _line_in_file(job: Job, text: str, line: int) -> int | None:
     whole = job.text.decode(errors="surrogateescape").replace("\r\n", "\n")
     at = whole.find(text.split("\n", 1)[0])
     return None if at < 0 else whole.count("\n", 0, at) + line
-
-
-def _without_kernel(job: Job) -> Variant:
-    return tuple(pair for pair in job.variant if pair[0] != KERNEL)

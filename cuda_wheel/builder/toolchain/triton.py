@@ -104,7 +104,7 @@ def compile_kernel(
     `function` is the `JITFunction`; `signature` has the type of each parameter, "constexpr" for those in `constants`,
     by their number; `attributes` has Triton's attributes by number. Raises what Triton raises.
     """
-    triton = import_triton()
+    triton = import_triton()  # again: the module of the kernel may have set Triton's variables
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, NoReturn
 
 from ...arguments import is_of, plain_number, value_text
 from ...driver import check_result, cuda_driver, current_device
-from ...errors import ArgumentError, ImageError, UnknownKernelError, need
+from ...errors import ArgumentError, ImageError, UnknownKernelError, has, need
 from ...files import files_and_manifest
 from ...generated import Missing, define
 from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
-from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type
+from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type, value_of, written
 
 __all__ = ["TritonKernel", "TritonModule"]
 
@@ -61,7 +61,7 @@ class _Prepared(NamedTuple):
     options: Mapping[str, Any]
     """Shared memory and attributes of the launch, for `Kernel.launch`."""
     scratch: int
-    """Bytes of global memory that each block of the grid needs."""
+    """Bytes of global memory that each block needs."""
     constants: Mapping[str, Any]
     """Constants and options by name, for a grid that is a function."""
 
@@ -102,18 +102,15 @@ class TritonModule(Mapping[str, "TritonKernel"]):
 
     def __getitem__(self, name: str) -> "TritonKernel":
         paths = [name] if name in self._by_path else self._by_name.get(name, [])
-        if len(paths) != 1:
-            several = f"several kernels {name!r}: {', '.join(paths)}" if paths else f"no kernel {name!r}"
-            raise UnknownKernelError(f"{self.name} has {several}" if paths else self._unknown(name))
-        return self._by_path[paths[0]]
+        if len(paths) == 1:
+            return self._by_path[paths[0]]
+        if paths:
+            raise UnknownKernelError(f"{self.name} has several kernels {name!r}: {', '.join(paths)}")
+        if not has("suggestions"):
+            raise UnknownKernelError(f"{self.name} has no kernel {name!r}")
+        from ..suggestions import unknown_name  # only for an error
 
-    def _unknown(self, name: str) -> str:
-        from difflib import get_close_matches  # only for an error
-
-        near = get_close_matches(str(name), list(self), n=1)
-        return f"{self.name} has no kernel {name!r}" + (
-            f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(self)}"
-        )
+        raise UnknownKernelError(unknown_name(self.name, "kernel", name, [], list(self)))
 
     def __iter__(self) -> Iterator[str]:
         for name, paths in self._by_name.items():
@@ -156,16 +153,17 @@ class TritonKernel:
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
         self._elements: dict[Any, str] = {}
         """Element type of an array, as its library has it -> Triton's name."""
+        self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = {}
+        """Key of the generated `launch` -> (function that launches, `_Prepared.constants`)."""
         source = _launch_source(self.parameters, variants)
         if source is not None:
             defaults = [
-                _MISSING if default is None or kind in ("tuned", "computed") else _value_of(default)
+                _MISSING if default is None or kind in ("tuned", "computed") else value_of(default)
                 for _, kind, default in self.parameters
             ]
-            namespace = {"defaults": defaults, "known": {}, "launch_any": self._launch}
+            namespace = {"defaults": defaults, "known": self._known, "launch_any": self._launch}
             self.__dict__["launch"] = define("launch", source, namespace, f"{module}, {self.name}")
             self.__dict__["launch"].__doc__ = type(self).launch.__doc__
-            self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = namespace["known"]  # type: ignore[assignment]
 
     @property
     def variants(self) -> tuple[Mapping[str, Any], ...]:
@@ -215,10 +213,17 @@ class TritonKernel:
     def _launch_with_scratch(
         self, blocks: tuple[int, ...], prepared: _Prepared, given: Sequence[Any], stream: Any
     ) -> None:
-        with _Scratch(prepared, given, prod(blocks), stream) as (address, chosen):
+        """Launch with scratch memory, which is allocated and freed on the launch's stream."""
+        driver, chosen = cuda_driver(), _stream_of(prepared.kernel, given, stream)
+        size = prepared.scratch * prod(blocks)
+        result = driver.cuMemAllocAsync(size, chosen)
+        address = int(check_result(result, f"allocating {size} bytes of scratch memory"))
+        try:
             prepared.launch(
                 blocks, prepared.threads, *given, address, *prepared.hidden[1:], stream=chosen, **prepared.options
             )
+        finally:
+            check_result(driver.cuMemFreeAsync(address, chosen), "freeing scratch memory")
 
     def bind(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> Callable[..., None]:
         """Check a launch, and return a function that launches it, the fastest way; nothing is launched yet.
@@ -298,7 +303,7 @@ class TritonKernel:
                     raise ArgumentError(
                         f"{self.name} got no value for {name!r}{computed if kind == 'computed' else ''}"
                     )
-                values[at] = _value_of(default)
+                values[at] = value_of(default)
         return values, options
 
     def _kind(self, value: Any) -> str:
@@ -478,9 +483,7 @@ class TritonKernel:
             options=options,
             scratch=figures.get("global_scratch", 0),
             constants={
-                name: _value_of(value)
-                for name, value in compiled.items()
-                if name != KERNEL and read_type(value) is None
+                name: value_of(value) for name, value in compiled.items() if name != KERNEL and read_type(value) is None
             },
         )
 
@@ -586,32 +589,13 @@ def _constant_text(value: Any) -> str:
     """Return a constant as the text that a variant's value has: `1024` -> "1024", `"relu"` -> "'relu'"."""
     if value is _MISSING:
         return "left out"
-    if isinstance(value, bool | int | float):
-        return macro_text(value)
-    if value is None:
-        return "None"
-    if isinstance(value, str):
-        return value if value.startswith("tl.") else repr(value)
-    value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
-    if isinstance(value, bool | int | float | str):
-        return _constant_text(value)
-    if hasattr(value, "__index__"):
-        return str(int(value))
-    name = getattr(value, "name", None)  # `tl.float16.name` is "fp16", and `tl.int32.name` "int32"
-    if isinstance(name, str) and type(value).__name__ == "dtype":
-        return f"tl.{name.replace('bf', 'bfloat') if name[:2] == 'bf' else name.replace('fp', 'float')}"
-    return value_text(value)
-
-
-def _value_of(value: Any) -> Any:
-    """Return the constant that a variant's value means: "None" -> None, "'relu'" -> "relu"."""
-    if value == "None":
-        return None
-    if isinstance(value, str) and value[:1] in "'\"":
-        from ast import literal_eval  # rare
-
-        return literal_eval(value)
-    return value
+    if isinstance(value, str) and value.startswith("tl."):
+        return value
+    found = written(value)
+    if found is None:
+        value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
+        found = int(value) if hasattr(value, "__index__") else written(value)
+    return value_text(value) if found is None else macro_text(found)
 
 
 def _address(array: Any) -> int:
@@ -626,27 +610,11 @@ def _address(array: Any) -> int:
         return 1
 
 
-class _Scratch:
-    """Global memory for one launch, which is freed on the launch's stream. A context manager: (address, stream)."""
-
-    def __init__(self, prepared: _Prepared, given: Sequence[Any], blocks: int, stream: Any) -> None:
-        self._size = prepared.scratch * blocks // prepared.blocks
-        self._stream = self._stream_of(prepared.kernel, given, stream)
-        self._address = 0
-
-    @staticmethod
-    def _stream_of(kernel: Kernel, given: Sequence[Any], stream: Any) -> int:
-        if stream is None:
-            stream = block_stream()
-        if stream is not None:
-            return stream_address(stream)
-        arrays = tuple(value for value in given if type(value) not in (int, float, bool))
-        return launcher_of(kernel).find_stream(arrays, current_device() or 0)
-
-    def __enter__(self) -> tuple[int, int]:
-        result = cuda_driver().cuMemAllocAsync(self._size, self._stream)
-        self._address = int(check_result(result, f"allocating {self._size} bytes of scratch memory"))
-        return self._address, self._stream
-
-    def __exit__(self, *_: object) -> None:
-        check_result(cuda_driver().cuMemFreeAsync(self._address, self._stream), "freeing scratch memory")
+def _stream_of(kernel: Kernel, given: Sequence[Any], stream: Any) -> int:
+    """Return the address of the stream on which `Kernel.launch` launches with these arguments."""
+    if stream is None:
+        stream = block_stream()
+    if stream is not None:
+        return stream_address(stream)
+    arrays = tuple(value for value in given if type(value) not in (int, float, bool))
+    return launcher_of(kernel).find_stream(arrays, current_device() or 0)

@@ -25,7 +25,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["KERNEL", "KINDS", "OPTIONS", "TYPES", "Type", "is_type", "read_type"]
+from ...manifest import MacroValue
+
+__all__ = ["KERNEL", "KINDS", "OPTIONS", "TYPES", "Type", "is_type", "read_type", "value_of", "written"]
 
 KERNEL = "triton"
 """Key of the kernel in a variant."""
@@ -83,3 +85,30 @@ def read_type(text: Any) -> Type | None:
 def is_type(text: Any) -> bool:
     """Return whether a value of a variant is a type, and not a constant."""
     return read_type(text) is not None
+
+
+def written(value: Any) -> MacroValue | None:
+    """Return a constant as a variant has it: `"relu"` -> "'relu'", `tl.float16` -> "tl.float16"; None for one that none
+    can have."""
+    if isinstance(value, bool | int | float):
+        return value
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return repr(value)
+    if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton."):
+        name = str(value.name)  # "fp16" of `tl.float16`, "int32" of `tl.int32`
+        return f"tl.{name.replace('bf', 'bfloat') if name.startswith('bf') else name.replace('fp', 'float')}"
+    return None
+
+
+def value_of(value: Any) -> Any:
+    """Return the constant that a variant's value means: "None" -> None, "'relu'" -> "relu". A type of `triton.language`
+    stays its name."""
+    if value == "None":
+        return None
+    if isinstance(value, str) and value[:1] in "'\"":
+        from ast import literal_eval  # rare
+
+        return literal_eval(value)
+    return value
