@@ -1,4 +1,4 @@
-"""Measure the build of 100 kernels of Triton for 4 architectures beside the same calls of Triton by hand, on all cores:
+"""Measure the build of 100 Triton kernels for 4 architectures beside the same calls of Triton by hand, on all cores:
 `python benchmarks/triton_build.py [ROUNDS]`.
 
 By hand means a pool of processes that call `triton.compile` and keep nothing: no fatbins, manifests and PTX versions.
@@ -77,7 +77,7 @@ def measure(rounds: int | None = None) -> list[Result]:
         (project / "by_hand.py").write_text(BY_HAND_PROGRAM)
         return [
             compare(
-                "The build of kernels of Triton",
+                "The build of Triton kernels",
                 f"{KERNELS} kernels for {len(CAPABILITIES)} architectures, with empty caches, on {cores} cores. "
                 "`cuda-wheel build` writes the fatbin and the manifest too.",
                 {BY_HAND: by_hand, OURS: ours},

@@ -1,4 +1,4 @@
-"""Measure launches of kernels of Triton beside Triton's own: `python benchmarks/triton_launch.py WHEEL [ROUNDS]`.
+"""Measure launches of Triton kernels beside Triton's own: `python benchmarks/triton_launch.py WHEEL [ROUNDS]`.
 
 WHEEL is a wheel of `examples/triton`, whose sources have the kernels for Triton's own launch. The kernel adds 1,024
 numbers, so that the time is the host's. The benchmark needs a GPU, PyTorch and Triton.
@@ -69,7 +69,7 @@ def _launches(rounds: int | None) -> Result:
         return lambda: add[(1,)](x, y, out, SIZE, BLOCK=SIZE)
 
     return compare(
-        "A launch of a kernel of Triton",
+        "A launch of a Triton kernel",
         "The same kernel with the same arguments, three tensors of PyTorch, a number and a constant; "
         f"{LAUNCHES} launches in each round.",
         {
@@ -92,7 +92,7 @@ def _first_launch(site: Path, rounds: int | None) -> Result:
         return float(done.stdout)
 
     return compare(
-        "The first launch of a kernel of Triton in a process",
+        "The first launch of a Triton kernel in a process",
         "From the import of the library to the end of the kernel, after PyTorch has made the context and the arrays. "
         "Triton's caches are warm: nothing is compiled.",
         {TRITON: partial(timed, THEIRS), LAUNCH: partial(timed, OURS)},

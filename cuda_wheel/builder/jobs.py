@@ -109,7 +109,7 @@ class Job:
     the macro lists only the architecture of the job."""
 
     variant: Variant = ()
-    """For a kernel of Triton: the kernel, and what it is compiled for; see `runtime.parts.triton.signatures`."""
+    """For a Triton kernel: the kernel, and what it is compiled for; see `runtime.parts.triton.signatures`."""
     triton: str = ""
     """Exact release of Triton; "" for a source in another language."""
 

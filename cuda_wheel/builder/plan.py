@@ -76,7 +76,7 @@ class Plan:
     nvvm: Nvvm | None = None
     """Compiler of NVVM IR; None if no module has a source in NVVM IR."""
     triton: Triton | None = None
-    """Compiler of kernels of Triton; None if no module has one."""
+    """Compiler of Triton kernels; None if no module has one."""
 
     def compression(self, module: ModulePlan) -> str:
         """Return the compression of a module's fatbin.
@@ -98,7 +98,7 @@ def make_plan(
     """Return the plan for `modules` of the project in `root`.
 
     `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
-    required if a module has a source in NVVM IR, `triton` if one has kernels of Triton. Raises
+    required if a module has a source in NVVM IR, `triton` if one has Triton kernels. Raises
     ConfigError for architectures that the toolchain cannot compile for or that the module cannot be linked for.
     """
 
@@ -117,7 +117,7 @@ def make_plan(
 
 @dataclass(frozen=True)
 class _ModulePlanner:
-    """Plans one module for `targets`. `nvvm` and `triton` are the compilers of NVVM IR and of kernels of Triton; None
+    """Plans one module for `targets`. `nvvm` and `triton` are the compilers of NVVM IR and of Triton kernels; None
     if no module needs them."""
 
     config: Config
@@ -265,7 +265,7 @@ class _ModulePlanner:
 
 
 TRITON_OPTIONS = ("--triton",)
-"""Options of jobs for kernels of Triton. No compiler gets them: a worker serves one set of options, and by these, no
+"""Options of jobs for Triton kernels. No compiler gets them: a worker serves one set of options, and by these, no
 worker loads both Triton and NVRTC."""
 
 

@@ -106,7 +106,7 @@ def _variants_table(module: FoundModule) -> Table:
     """Return a table with a row for each variant of a module: the values of the variant's macros, the names of its
     images, and the size of its fatbin."""
     macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
-    macros.sort(key=lambda name: name != KERNEL)  # the kernel of Triton first
+    macros.sort(key=lambda name: name != KERNEL)  # the Triton kernel first
     size = sum(manifest.fatbin_size for manifest in module.manifests)
     fatbin = f"{module.fatbin}, {size_text(size)}, {_compiler_text(module.manifests[0])}"
     notes = [*_notes(module), fatbin]

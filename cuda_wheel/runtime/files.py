@@ -101,7 +101,7 @@ class ModuleFiles:
 
 def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVariantError:
     variants = tuple(tuple(sorted(each["macros"].items())) for each in file.variants.values() if each["macros"])
-    # `load` loads kernels of Triton without macros, and needs no message.
+    # `load` loads Triton kernels without macros, and needs no message.
     if not has("variants") or (not macros and has_triton_kernels(variants)):
         error = UnknownVariantError(f"{file.name} has no variant with the macros {dict(macros)}")
         error.variants = variants

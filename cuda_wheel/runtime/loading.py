@@ -52,7 +52,7 @@ def load(
     except UnknownVariantError as unknown:
         if not variant and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
             need("triton")
-            from .parts.triton.kernels import TritonModule  # few modules have kernels of Triton
+            from .parts.triton.kernels import TritonModule  # few modules have Triton kernels
 
             def load_variant(macros: Mapping[str, Any]) -> Module:
                 return load_found(*files_and_manifest(name, device, macros, jit=jit), device, jit)

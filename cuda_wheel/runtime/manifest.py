@@ -131,7 +131,7 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
 
 
 def has_triton_kernels(variants: Sequence[Variant]) -> bool:
-    """Return whether variants are kernels of Triton; see `parts.triton.signatures`."""
+    """Return whether variants are Triton kernels; see `parts.triton.signatures`."""
     return any(name == "triton" for variant in variants[:1] for name, _ in variant)
 
 

@@ -104,7 +104,7 @@ class ModuleKernels:
 
     @cached_property
     def _triton(self) -> "TritonModule | None":
-        """The module if it has kernels of Triton; None if it has others, or if its manifest cannot be read."""
+        """The module if it has Triton kernels; None if it has others, or if its manifest cannot be read."""
         try:
             self._found = read_manifest(self.module, self._macros)
         except UnknownVariantError as unknown:
@@ -116,7 +116,7 @@ class ModuleKernels:
         return None
 
     def triton_kernel(self, name: str) -> TritonKernel:
-        """Return a kernel of Triton, to check its launches."""
+        """Return a Triton kernel, to check its launches."""
         assert self._triton is not None
         return self._triton[name]
 
@@ -235,7 +235,7 @@ class CheckedLaunch:
 
 
 class CheckedTritonLaunch:
-    """A kernel of Triton that the Python function of an operator launches while the operator's call is checked."""
+    """A Triton kernel that the Python function of an operator launches while the operator's call is checked."""
 
     def __init__(self, owner: ModuleKernels, name: str, call: Call) -> None:
         self._owner = owner

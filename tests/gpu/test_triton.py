@@ -1,4 +1,4 @@
-"""Kernels of Triton on a real GPU, without Triton's launcher: each result is compared with that of Triton's own launch,
+"""Triton kernels on a real GPU, without Triton's launcher: each result is compared with that of Triton's own launch,
 bit by bit. The kernels are compiled on load, by the same jobs as in a build."""
 
 from __future__ import annotations

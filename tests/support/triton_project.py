@@ -1,4 +1,4 @@
-"""A project with kernels of Triton: those of tests/triton/cases.py, each of which a launch treats in another way."""
+"""A project with Triton kernels: those of tests/triton/cases.py, each of which a launch treats in another way."""
 
 from __future__ import annotations
 

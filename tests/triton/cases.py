@@ -1,4 +1,4 @@
-"""Kernels of Triton: what a launch has to know of each is another. The tests copy this file into a project."""
+"""Triton kernels: what a launch has to know of each is another. The tests copy this file into a project."""
 
 import triton
 import triton.language as tl

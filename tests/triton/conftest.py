@@ -1,4 +1,4 @@
-"""A built module with kernels of Triton."""
+"""A built module with Triton kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of Triton in a build: targets, manifests, caches and errors, with the real compiler."""
+"""Triton kernels in a build: targets, manifests, caches and errors, with the real compiler."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_kernel_that_is_missing_or_no_kernel_is_said(tmp_path: Path) -> None:
     (root / "pyproject.toml").write_text((ONE + ARGUMENTS).replace("cases:scale", "other:scale"))
     assert "tool.cuda-wheel.triton[0].kernel: the wheel has no demo/other.py" in failed(root)
     (root / "pyproject.toml").write_text((ONE + ARGUMENTS).replace("cases:scale", "cases:tl"))
-    assert "tl is not a kernel of Triton" in failed(root)
+    assert "tl is not a Triton kernel" in failed(root)
 
 
 def test_the_value_of_a_package_that_is_not_installed_cannot_decide(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the build imports of a Python module with kernels of Triton: only what a kernel needs."""
+"""What the build imports of a Python module with Triton kernels: only what a kernel needs."""
 
 from __future__ import annotations
 

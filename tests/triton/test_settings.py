@@ -1,4 +1,4 @@
-"""The settings of kernels of Triton, and the targets that they are compiled for."""
+"""The settings of Triton kernels, and the targets that they are compiled for."""
 
 from __future__ import annotations
 

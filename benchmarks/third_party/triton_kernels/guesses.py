@@ -1,4 +1,4 @@
-"""Guess, by rule, for which arguments a kernel of Triton is compiled: types of parameters, and values of constants.
+"""Guess, by rule, for which arguments a Triton kernel is compiled: types of parameters, and values of constants.
 
 The rules read the kernel's syntax tree only. A parameter is a pointer if it stands at the start of the address of a
 load or store, also through assignments and calls of other functions of the package. What is loaded and becomes part of

@@ -1,4 +1,4 @@
-"""Import and compile the kernels of Triton in Python packages: `python measure.py FOLDER RESULT.json [PACKAGE ...]`.
+"""Import and compile the Triton kernels in Python packages: `python measure.py FOLDER RESULT.json [PACKAGE ...]`.
 
 FOLDER has a folder for each package of `packages.toml`; see there. A kernel is a function with `triton.jit` at module
 level that its package launches, or that returns nothing and that no other such function mentions. Each kernel is

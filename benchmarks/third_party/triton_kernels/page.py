@@ -18,10 +18,10 @@ from measure import ARCHITECTURES, packages
 
 PAGE = Path(__file__).parents[3] / "docs/triton-kernels.md"
 
-TEXT = """# Kernels of Triton in Python packages
+TEXT = """# Triton kernels in Python packages
 
-How many kernels of Triton that packages ship can be compiled when a wheel is built, without an edit, and without
-PyTorch in the environment of the build. [Kernels of Triton](how-to/from-triton.md) says how it is done.
+How many Triton kernels that packages ship can be compiled when a wheel is built, without an edit, and without
+PyTorch in the environment of the build. [Triton kernels](how-to/from-triton.md) says how it is done.
 
 ## The rule
 

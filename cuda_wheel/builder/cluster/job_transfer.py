@@ -146,7 +146,7 @@ class Reply(NamedTuple):
 
 class RemoteCall:
     """A call for another machine. The constructor raises ValueError unless the call's argument contains just one
-    job, which another machine can run: kernels of Triton need the Python modules of this one."""
+    job, which another machine can run: Triton kernels need the Python modules of this one."""
 
     def __init__(self, call: Call[Any]) -> None:
         self._text, jobs = split((call.function, call.argument), Job, LinkJob)

@@ -124,7 +124,7 @@ def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
 
 
 def _compile_triton(job: Job) -> Compiled:
-    from cuda_wheel.builder.compile.triton_kernels import compile_triton  # few projects have kernels of Triton
+    from cuda_wheel.builder.compile.triton_kernels import compile_triton  # few projects have Triton kernels
 
     return compile_triton(job)
 

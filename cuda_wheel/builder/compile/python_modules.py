@@ -1,6 +1,6 @@
 """Import of a project's Python module only what a kernel needs, without the packages that the rest of the module needs.
 
-A kernel of Triton lies among functions that launch it, tests and benchmarks: importing the whole module would need
+A Triton kernel lies among functions that launch it, tests and benchmarks: importing the whole module would need
 PyTorch, and sometimes a GPU. So a module of the project is read, and a name is defined when it is asked for: by the
 statements that bind it, and those that bind what these mention. All other statements do not run.
 

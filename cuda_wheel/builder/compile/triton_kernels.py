@@ -1,4 +1,4 @@
-"""Compile one variant of a kernel of Triton for one architecture. Runs in workers only.
+"""Compile one variant of a Triton kernel for one architecture. Runs in workers only.
 
 Triton compiles its language to PTX, and its own ptxas makes the cubin: with another assembler, machine code and results
 could differ from those of Triton's own launch.
@@ -78,7 +78,7 @@ class _Kernel(NamedTuple):
         function = found
         while isinstance(function, StandIn) or not hasattr(function, "params"):
             if isinstance(function, StandIn) or not hasattr(function, "fn"):
-                raise CompileError(f"{job.source}: error: {name} is not a kernel of Triton, but {found!r}")
+                raise CompileError(f"{job.source}: error: {name} is not a Triton kernel, but {found!r}")
             if isinstance(function, UndecidedTuning):
                 tuned.update(function.names)
             elif hasattr(function, "configs"):  # triton.autotune

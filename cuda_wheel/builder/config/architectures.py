@@ -137,7 +137,7 @@ def _check(target: Target, known: Sequence[int], where: str, compiler: str) -> N
 
 
 _TRITON_DEFAULT = (80, 90, 100, 120)
-"""Architectures for which "default" has machine code of kernels of Triton. Triton does not promise support before 8.0.
+"""Architectures for which "default" has machine code of Triton kernels. Triton does not promise support before 8.0.
 Source: Triton, README, "Compatibility"."""
 
 FIRST_OF_TRITON: Version = (8, 0)

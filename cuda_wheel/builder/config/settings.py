@@ -3,7 +3,7 @@
 The same fields give the parser and the JSON schema for validate-pyproject. CUDAARCHS, CMake's environment variable,
 overrides the architectures of a project and of its modules. `variants` in a module's table gives lists of values of
 macros, and every combination is a variant unless `exclude` names it; or it gives each variant's macros in `rows`.
-`[[tool.cuda-wheel.triton]]` names kernels of Triton; see `config.triton`.
+`[[tool.cuda-wheel.triton]]` names Triton kernels; see `config.triton`.
 """
 
 from __future__ import annotations
@@ -376,7 +376,7 @@ OWN_ARCHITECTURES: Kind[Architectures | None] = Kind(ARCHITECTURES.parse, ARCHIT
 
 @dataclass(frozen=True)
 class TritonConfig:
-    """One `[[tool.cuda-wheel.triton]]`: a kernel of Triton, and what to compile it for."""
+    """One `[[tool.cuda-wheel.triton]]`: a Triton kernel, and what to compile it for."""
 
     kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
     name: str = _key(
@@ -481,7 +481,7 @@ class Config(Settings):
         '"8GiB"',
     )
     module: tuple[ModuleConfig, ...] = _key(TABLES, (), "Modules with settings of their own, one table each.")
-    triton: tuple[TritonConfig, ...] = _key(TABLES, (), "Kernels of Triton, one table each.")
+    triton: tuple[TritonConfig, ...] = _key(TABLES, (), "Triton kernels, one table each.")
 
     def for_module(self, name: str = "") -> ModuleConfig:
         """Return the settings of a module that has no table of its own."""

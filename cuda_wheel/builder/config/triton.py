@@ -1,4 +1,4 @@
-"""Parse `[[tool.cuda-wheel.triton]]`: which kernels of Triton to compile, and for which arguments.
+"""Parse `[[tool.cuda-wheel.triton]]`: which Triton kernels to compile, and for which arguments.
 
 Each combination of arguments and options is a variant of its module. The variant's values are those of `TritonVariant`,
 which the loader compares with the arguments of a launch; `runtime.parts.triton` describes them.

@@ -251,11 +251,11 @@ class SourceModule:
 
     @property
     def is_triton(self) -> bool:
-        """Whether the module has kernels of Triton."""
+        """Whether the module has Triton kernels."""
         return self.sources[0].kind == "triton"
 
     def kernel_source(self, variant: Variant) -> Source:
-        """Return the source of the kernel of Triton that a variant of this module compiles."""
+        """Return the source of the Triton kernel that a variant of this module compiles."""
         module = module_and_function(str(dict(variant)[KERNEL]))[0]
         return next(source for source in self.sources if source.module == module)
 
@@ -277,7 +277,7 @@ class SourceModule:
 def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
     """Return each variant of a module as a module of its own; a module without variants is the only element.
 
-    The macros of a variant take precedence over `defines`. A variant of kernels of Triton has its kernel's source only.
+    The macros of a variant take precedence over `defines`. A variant of Triton kernels has its kernel's source only.
     """
     if module.is_triton:
         settings = replace(module.settings, variants=())
@@ -370,7 +370,7 @@ def select(
     if both:
         raise ConfigError(
             f"{settings[both[0]].sources[0]} and [[{TABLE}.triton]] would both become the module {both[0]}: give the "
-            "kernels of Triton another name."
+            "Triton kernels another name."
         )
     if not settings and not triton:
         raise ConfigError(

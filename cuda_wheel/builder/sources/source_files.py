@@ -168,7 +168,7 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
 
 
 def read_python_source(root: Path, path: str, module: str) -> Source:
-    """Return a Python file with kernels of Triton; `path` is project-relative, `module` the Python module's name.
+    """Return a Python file with Triton kernels; `path` is project-relative, `module` the Python module's name.
     Raises ConfigError if the file cannot be read."""
     return Source(path, "triton", _read(root, path), module)
 

@@ -100,7 +100,7 @@ def _source(
 
 
 def _python_files(tables: Sequence[TritonConfig], package: str, folder: Path) -> list[WheelFile]:
-    """Return the Python modules of kernels of Triton, at their paths in the wheel. `folder` is that of the package with
+    """Return the Python modules of Triton kernels, at their paths in the wheel. `folder` is that of the package with
     the dotted name `package`, from which the folder of all packages follows."""
     top = folder.parents[package.count(".")]
     stems = {module_and_function(table.kernel)[0].replace(".", "/") for table in tables}

@@ -1,1 +1,1 @@
-"""Kernels of Triton: choose the variant for a launch, and launch it without Triton."""
+"""Triton kernels: choose the variant for a launch, and launch it without Triton."""

@@ -1,4 +1,4 @@
-"""Kernels of Triton from a wheel: choose what was compiled for the arguments of a launch, and launch it without Triton.
+"""Triton kernels from a wheel: choose what was compiled for the arguments of a launch, and launch it without Triton.
 
 A module has a variant for each kernel and each set of types, constants and options that it was compiled for (see
 `signatures`). The first launch with arguments of some kind looks for the variant and loads it; later ones with equal
@@ -67,7 +67,7 @@ class _Prepared(NamedTuple):
 
 
 class TritonModule(Mapping[str, "TritonKernel"]):
-    """A module with kernels of Triton: a mapping from their names to kernels. `load` returns one.
+    """A module with Triton kernels: a mapping from their names to kernels. `load` returns one.
 
     A name is that of the Python function, or "MODULE:FUNCTION" if several modules have one of that name. An unknown
     name raises UnknownKernelError.
@@ -132,7 +132,7 @@ class TritonModule(Mapping[str, "TritonKernel"]):
 
 
 class TritonKernel:
-    """A kernel of Triton. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
+    """A Triton kernel. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class TritonKernel:
     def _kind(self, value: Any) -> str:
         """Return a value as Triton would specialize for it: "*fp32:16", "i32", "i32:1", "fp32" or "None".
 
-        Raises ArgumentError for what no kernel of Triton takes.
+        Raises ArgumentError for what no Triton kernel takes.
         """
         kind = type(value)
         if kind is not int:

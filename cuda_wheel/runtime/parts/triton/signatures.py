@@ -1,4 +1,4 @@
-"""How a variant of a module writes the arguments that one kernel of Triton was compiled for.
+"""How a variant of a module writes the arguments that one Triton kernel was compiled for.
 
 A variant has a value for each parameter of the kernel, and the options of Triton's compiler:
 
