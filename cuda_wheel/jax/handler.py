@@ -38,7 +38,7 @@ from cuda_wheel.jax.call_frames import (
     read_frame,
 )
 from cuda_wheel.jax.tracing import ArrayType, Launch, base_name, unique_name
-from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances
+from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances, TritonInstances
 from cuda_wheel.runtime.driver import check_result, cuda_driver, device_count, driver_function
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError
 from cuda_wheel.runtime.module import Kernel
@@ -147,7 +147,7 @@ class ProgramLaunches:
     `operators` maps the name of an operator in programs, such as "demo::swish", to its kernels.
     """
 
-    def __init__(self, operators: dict[str, KernelInstances]) -> None:
+    def __init__(self, operators: dict[str, KernelInstances | TritonInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
         """(JSON text of a launch, 0-based index of a GPU) -> the checked launch, with its kernel loaded for this
@@ -189,7 +189,8 @@ class ProgramLaunches:
                     f"{launch.operator}: the kernel changes input {source} in place to make output {target}, but XLA "
                     "gave them different memory"
                 )
-        ready.kernel.launch(launch.grid, launch.block, *arguments, stream=stream, **launch.settings)
+        block: Any = launch.block  # `_prepare` has set it
+        ready.kernel.launch(launch.grid, block, *arguments, stream=stream, **launch.settings)
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
@@ -205,6 +206,8 @@ class ProgramLaunches:
                 f"({', '.join(launch.dtypes)}) takes ({launch.parameters}): make the program again"
             )
         kernel = kernels.loaded_choice(launch.choice, device)
+        if launch.block is None:
+            launch = _with_figures(launch, kernel)
         if len(self._ready) >= MOST_LAUNCHES:
             self._ready.clear()
         places: dict[str, list[tuple[int, int]]] = {"input": [], "output": []}
@@ -222,7 +225,7 @@ class ProgramLaunches:
         inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
 
-    def _kernels(self, launch: Launch) -> KernelInstances:
+    def _kernels(self, launch: Launch) -> KernelInstances | TritonInstances:
         """Return the kernels of the operator that `launch` was made for. Raises ArgumentError if no operator fits.
 
         The operator must have the name `launch.operator`; "#2" at the end of a name does not count. The operator's
@@ -248,13 +251,23 @@ class ProgramLaunches:
         )
 
 
-def _identity(kernels: KernelInstances, launch: Launch) -> KernelIdentity | None:
+def _identity(kernels: KernelInstances | TritonInstances, launch: Launch) -> KernelIdentity | None:
     """Return the identity of the kernel that `launch.choice` selects among `kernels`; None if `kernels` has no such
     kernel."""
     try:
         return kernels.identity(launch.choice)
     except CudaWheelError:  # another version of the operator
         return None
+
+
+def _with_figures(launch: Launch, kernel: Kernel) -> Launch:
+    """Return the launch of a Triton kernel with the numbers of threads and blocks, and the settings, of its image."""
+    from cuda_wheel.runtime.parts.triton.kernels import figures_of  # only for Triton kernels
+
+    figures, (x, y, z) = figures_of(kernel), launch.grid
+    return launch._replace(
+        grid=(x * figures.blocks, y, z), block=(figures.threads, 1, 1), settings=dict(figures.options)
+    )
 
 
 class GpuLaunches:
@@ -454,7 +467,7 @@ def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
 TARGET = "cuda_wheel_launch"
 """Name under which the handlers are registered with JAX. Compiled programs call the handlers by this name."""
 
-_operators: dict[str, KernelInstances] = {}
+_operators: dict[str, KernelInstances | TritonInstances] = {}
 """Name of an operator in compiled programs, such as "demo::swish" or "demo::swish#2" -> its kernels."""
 _lock = threading.Lock()
 launches = ProgramLaunches(_operators)
@@ -475,7 +488,7 @@ def imported_jax() -> Any:
     return jax
 
 
-def register(jax: Any, name: str, kernels: KernelInstances) -> str:
+def register(jax: Any, name: str, kernels: KernelInstances | TritonInstances) -> str:
     """Make an operator's kernels known to the handlers; return the operator's name in compiled programs.
 
     The name is unique in the process: if `name` is in use, it gets a number ("demo::swish#2"), so that programs which

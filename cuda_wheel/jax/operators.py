@@ -47,9 +47,9 @@ def operator(
     name: str,
     *,
     kernel: Any,
-    arguments: str | Sequence[str],
     grid: Any,
-    block: Any,
+    arguments: str | Sequence[str] | None = None,
+    block: Any = None,
     module: str | None = None,
     outputs: Mapping[str, Any] = {},
     values: Mapping[str, Any] = {},
@@ -74,8 +74,9 @@ def operator(
     `values` and `defaults` say which of them are outputs, computed values, and arguments with a default.
     `more_arguments` maps the names of numbers that the operator takes and the kernel does not to int, float or bool.
     `grid`, `block`, `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions that
-    return it. `backward`, `jvp` and `vmap` are functions for JAX's transforms. The documentation of `cuda_wheel.jax`
-    has an example and describes all of them.
+    return it. For a Triton kernel, `arguments`, `block` and what follows it are left out; `variant` has options of
+    Triton, such as {"num_warps": 8}. `backward`, `jvp` and `vmap` are functions for JAX's transforms. The documentation
+    of `cuda_wheel.jax` has an example and describes all of them.
 
     Raises ArgumentError for a declaration that does not fit the kernel, ImageError if the module or a kernel is
     missing, and ImportError if JAX is not installed or older than 0.5.0. A call raises ArgumentError for arrays and

@@ -10,10 +10,18 @@ it in a `ManualAxisType`. What a kernel computes differs wherever one of its inp
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
+from math import prod
 from typing import Any, NamedTuple
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
-from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, KernelIdentity, has_blocks
+from cuda_wheel.operators.declarations import (
+    Bound,
+    Declaration,
+    KernelChoice,
+    KernelIdentity,
+    TritonInstances,
+    has_blocks,
+)
 from cuda_wheel.runtime.arguments import dimensions, whole_number
 from cuda_wheel.runtime.arrays import argument_type, is_machine_word
 from cuda_wheel.runtime.errors import ArgumentError
@@ -68,7 +76,8 @@ class Launch(NamedTuple):
     """The kernel's arguments, in order: ("input", 0-based index), ("output", 0-based index), ("value", number or
     vector), or ("bytes", hexadecimal digits)."""
     grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    block: tuple[int, int, int] | None
+    """Numbers of threads; None for a Triton kernel, of which each image has its own number and settings."""
     settings: dict[str, Any]
     """Name of a setting of `Kernel.launch` besides grid and block, such as "shared_memory" -> its value."""
     name: str = ""
@@ -205,33 +214,39 @@ class TracedOperator:
         dtypes = self._dtypes(known)
         for name, value in self._roles.values.items():
             known[name] = self._computed(f"the value {name}", value, known)
-        choice = self._choice(dtypes, known)
-        info = self._kernels.chosen(choice)
         inputs = {each.name: known[each.name] for each in self._roles.tensors if known[each.name] is not None}
         results, aliases = self._results(inputs, known)
+        choice, names, hidden, scratch = self._choice(dtypes, known)
+        info = self._kernels.chosen(choice)
         settings = {name: self._computed(name, each, known) for name, each in self._launching.items()}
         grid = settings.pop("grid")
+        returned = len(results)
         if not has_blocks(self._name, grid):  # as for empty arrays
             zeros = self._jax.numpy.zeros
             found = [inputs.get(name, zeros(each.shape, each.dtype)) for name, each in results.items()]
         else:
+            configuration = self._configuration(grid, settings.pop("block", None), settings)
+            arguments = [self._argument(name, [*inputs], [*results], known[name], info, names) for name in names]
+            if scratch:  # XLA allocates it as a result, which no one gets
+                arguments.append(("output", returned))
+                size = scratch * prod(configuration["grid"])
+                results["_scratch"] = self._jax.ShapeDtypeStruct((size,), self._jax.numpy.uint8)
+            arguments += [("value", None)] * (hidden - bool(scratch))
             launch = Launch(
                 operator=self._name,
                 dtypes=dtypes,
                 kernel=self._kernels.identity(choice),
                 parameters=info.parameter_list if info else "",
-                inputs=[self._checked_type(name, each, info) for name, each in inputs.items()],
-                outputs=[self._checked_type(name, each, info) for name, each in results.items()],
+                inputs=[self._checked_type(name, each, info, names) for name, each in inputs.items()],
+                outputs=[self._checked_type(name, each, info, names) for name, each in results.items()],
                 aliases=aliases,
-                arguments=[
-                    self._argument(name, [*inputs], [*results], known[name], info) for name in self._roles.names
-                ],
+                arguments=arguments,
                 name=choice.name,
                 macros=choice.macros,
-                **self._configuration(grid, settings.pop("block"), settings),
+                **configuration,
             )
-            found = self._call_handler(launch, [*inputs.values()], [*results.values()])
-        return found[0] if len(found) == 1 else tuple(found)
+            found = self._call_handler(launch, [*inputs.values()], [*results.values()])[:returned]
+        return found[0] if returned == 1 else tuple(found)
 
     def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
         """Return two items: the call's results, as name of an array -> its shape and element type; and
@@ -268,22 +283,33 @@ class TracedOperator:
             raise ArgumentError(f"{self._name} takes {', '.join(selecting)} of {accepted}, not of {', '.join(dtypes)}")
         return dtypes
 
-    def _choice(self, dtypes: tuple[str, ...], known: Mapping[str, Any]) -> KernelChoice:
-        """Return the choice of the kernel to launch.
+    def _choice(self, dtypes: tuple[str, ...], known: dict[str, Any]) -> tuple[KernelChoice, tuple[str, ...], int, int]:
+        """Return the choice of the kernel to launch, the names of its arguments in order, the number of pointers that
+        follow them, and the bytes of scratch memory that each block needs.
 
         `dtypes`: NumPy's names of the element types that choose the kernel. `known`: name of an argument or computed
-        value -> value, for the operator's functions `kernel` and `variant`. Raises ArgumentError if the result of a
-        function depends on the content of an array.
+        value -> value, for the operator's functions `kernel` and `variant`; of a Triton kernel, constants that the
+        call leaves out are added. Raises ArgumentError if the result of a function depends on the content of an array.
         """
         kernels = self._kernels
         name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
         variant = kernels.variant_chooser
         macros = None if variant is None else self._computed("variant", variant, known)
+        if isinstance(kernels, TritonInstances):
+            triton, arrays = kernels.kernel, {*(each.name for each in self._roles.tensors), *self._roles.outputs}
+
+            def kind_of(name: str, value: Any) -> str | None:
+                is_array = name in arrays and value is not None
+                return f"*{triton.element(value)}:16" if is_array else None  # the handler checks it
+
+            launch = kernels.launch_for(known, macros, kind_of)
+            known.update({name: value for name, value in launch.constants.items() if name not in known})
+            return launch.choice, launch.names, launch.hidden, launch.scratch
         choice = kernels.choice(dtypes, name, macros)
         for text in (choice.name, *(value for _, value in choice.macros)):
             if "Traced<" in text or "Tracer(" in text:  # such as f"knn<{x.sum()}>"
                 raise ArgumentError(f"{self._name}: {text} depends on the content of an array: use shapes and numbers")
-        return choice
+        return choice, self._roles.names, 0, 0
 
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
         """Return the constant in `value`, or what the function in `value` returns.
@@ -318,33 +344,40 @@ class TracedOperator:
         try:
             return {
                 "grid": dimensions(grid, "grid"),
-                "block": dimensions(block, "block"),
+                "block": None if block is None else dimensions(block, "block"),
                 "settings": {name: checks[name](value) for name, value in settings.items()},
             }
         except ArgumentError as error:
             raise ArgumentError(f"{self._name}: {error}") from None
 
     def _argument(
-        self, name: str, inputs: list[str], results: list[str], value: Any, info: KernelInfo | None
+        self,
+        name: str,
+        inputs: list[str],
+        results: list[str],
+        value: Any,
+        info: KernelInfo | None,
+        names: Sequence[str],
     ) -> tuple[str, Any]:
         """Return the kernel's argument `name` as an item of `Launch.arguments`, such as ("output", 0).
 
         `inputs`, `results`: names of the arrays that the call takes and returns. A name in both counts as a result.
         `value`: the argument, used if `name` is in neither. `info`: manifest entry of the kernel; None if the kernel is
-        compiled when it is loaded. Raises ArgumentError for a value that the kernel does not take.
+        compiled when it is loaded. `names`: names of the kernel's arguments. Raises ArgumentError for a value that the
+        kernel does not take.
         """
         if name in results:
             return "output", results.index(name)
         if name in inputs:
             return "input", inputs.index(name)
-        place = self._roles.names.index(name)
-        if self._kernels.kinds[place][0] == "Pointer" and not (value is None or isinstance(value, int)):
+        kind, _ = self._kernels.kinds[self._roles.names.index(name)]
+        if kind == "Pointer" and not (value is None or isinstance(value, int)):
             raise ArgumentError(
                 f"{self._name}: the value {name} is for a pointer, which takes None or an address, not "
                 f"{value!r}: let an array be an argument of the operator"
             )
         try:
-            return _struct_argument(info.parameters[place], value) if info else json_argument(value)
+            return _struct_argument(info.parameters[names.index(name)], value) if info else json_argument(value)
         except (TypeError, ArgumentError) as error:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 
@@ -369,17 +402,17 @@ class TracedOperator:
             )
         return found
 
-    def _checked_type(self, name: str, array: Any, info: KernelInfo | None) -> ArrayType:
+    def _checked_type(self, name: str, array: Any, info: KernelInfo | None, names: Sequence[str]) -> ArrayType:
         """Return the element type and shape of `array`, the input or output `name`. Raise ArgumentError if the kernel's
         parameter does not take this element type.
 
         `info`: manifest entry of the kernel. It is None for a kernel that is compiled when it is loaded; the parameter
-        is then unknown, and not checked here.
+        is then unknown, and not checked here. `names`: names of the kernel's arguments; scratch memory has none.
         """
         found = self._type(name, array)
-        if info is None:
+        if info is None or name not in names:
             return found
-        parameter = info.parameters[self._roles.names.index(name)]
+        parameter = info.parameters[names.index(name)]
         accepted = self._kernels.element_types(parameter)
         if accepted is not None and found.dtype not in accepted:
             raise ArgumentError(

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 from cuda_wheel.jax.tracing import TracedOperator, varying_axes
-from cuda_wheel.operators.declarations import Declaration, KernelInstances, bound, gradient_names
+from cuda_wheel.operators.declarations import Declaration, KernelInstances, TritonInstances, bound, gradient_names
 from cuda_wheel.runtime.errors import ArgumentError
 
 __all__ = ["batched", "differentiable"]
@@ -413,11 +413,11 @@ def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequ
         )
 
 
-def _has_integers(kernels: KernelInstances, place: int) -> bool:
+def _has_integers(kernels: KernelInstances | TritonInstances, place: int) -> bool:
     """Return whether a parameter takes only arrays of integers or bools in all kernels that the operator lists.
 
     `place` is the parameter's 0-based index. True for `const int*`, False for `const float*`.
     """
     # Arrays of integers have no gradient.
-    types = [kernels.element_types(info.parameters[place]) for info in kernels.described]
-    return all(found and all(name.startswith(("int", "uint", "bool")) for name in found) for found in types)
+    found = kernels.array_types(place)
+    return bool(found) and all(name.startswith(("int", "uint", "bool")) for name in found)  # type: ignore[union-attr]

@@ -18,6 +18,7 @@ from cuda_wheel.operators.kernels import (
     ParameterKind,
     bound,
 )
+from cuda_wheel.operators.triton_kernels import TritonInstances, TritonLaunch, triton_module
 from cuda_wheel.runtime.arguments import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import Parameter
@@ -32,6 +33,8 @@ __all__ = [
     "KernelInstances",
     "OperatorArguments",
     "ParameterKind",
+    "TritonInstances",
+    "TritonLaunch",
     "bound",
     "declared",
     "gradient_names",
@@ -96,17 +99,18 @@ class Declaration(NamedTuple):
 
     name: str
     """Name of the operator in messages: "demo::swish"."""
-    kernels: KernelInstances
+    kernels: KernelInstances | TritonInstances
     arguments: OperatorArguments
     launching: Mapping[str, Bound]
-    """Name of a setting of `Kernel.launch`, such as "grid" -> its constant or function."""
+    """Name of a setting of `Kernel.launch`, such as "grid" -> its constant or function. A Triton kernel has only a
+    grid."""
 
 
 def declared(
     name: str,
     kernel: Any,
     module: str | None,
-    arguments: str | Sequence[str],
+    arguments: str | Sequence[str] | None,
     outputs: Mapping[str, Any],
     values: Mapping[str, Any],
     defaults: Mapping[str, Any],
@@ -125,20 +129,56 @@ def declared(
     """
     if not isinstance(name, str):
         raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
-    instances = KernelInstances(name, kernel, module, kernels, variant)
+    _check_mappings(name, outputs=outputs, values=values, defaults=defaults, more_arguments=more_arguments)
+    instances: KernelInstances | TritonInstances
+    triton = triton_module(module) if isinstance(module, str) else None
+    if triton is None:
+        missing = {"arguments": arguments, "grid": launching["grid"], "block": launching["block"]}
+        if lacking := [what for what, value in missing.items() if value is None]:
+            raise ArgumentError(f"{name}: an operator with kernel needs {' and '.join(lacking)}")
+        instances = KernelInstances(name, kernel, module, kernels, variant)
+    else:
+        _check_triton(name, kernels, launching)
+        instances = TritonInstances(name, kernel, triton, {*outputs, *values, *defaults}, variant)
+        arguments, defaults = _triton_names(instances, arguments), {**instances.defaults, **defaults}
+        launching = {"grid": launching["grid"]}
     roles = operator_arguments(
-        name, instances, arguments, outputs, values, defaults, read_only, more_arguments=more_arguments
+        name, instances, arguments or (), outputs, values, defaults, read_only, more_arguments=more_arguments
     )
     known = {*(each.name for each in roles.inputs), *roles.values}
     for what, chooser in (("kernel", instances.chooser), ("variant", instances.variant_chooser)):
         if chooser is not None:
             bound(f"{name}: {what}", chooser.value, known)
-    return Declaration(name, instances, roles, launch_settings(name, roles, launching))
+    further = instances.grid_names() if isinstance(instances, TritonInstances) else ()
+    return Declaration(name, instances, roles, launch_settings(name, roles, launching, further))
+
+
+def _check_triton(operator: str, kernels: Any, launching: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for a setting that a Triton kernel's operator does not have, or for a missing grid."""
+    given = [name for name, value in {**launching, "kernels": kernels}.items() if name != "grid" and value]
+    if given:
+        raise ArgumentError(
+            f"{operator}: {' and '.join(given)} cannot be set for a Triton kernel, which was compiled with them: leave "
+            "them out"
+        )
+    if launching["grid"] is None:
+        raise ArgumentError(f"{operator}: an operator with kernel needs grid")
+
+
+def _triton_names(instances: TritonInstances, arguments: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of a Triton kernel's parameters that the operator passes; raise ArgumentError if `arguments` has
+    other names than the kernel's."""
+    operator, names = instances.operator, tuple(name for name, _, _ in instances.kernel.parameters)
+    if arguments is not None and names_of(operator, "arguments", arguments) != names:
+        raise ArgumentError(
+            f"{operator}: the parameters of {instances.name} have names, {', '.join(names)}: leave out arguments"
+        )
+    return instances.names
 
 
 def operator_arguments(
     operator: str,
-    kernels: KernelInstances,
+    kernels: KernelInstances | TritonInstances,
     arguments: str | Sequence[str],
     outputs: Mapping[str, Any],
     values: Mapping[str, Any],
@@ -152,10 +192,7 @@ def operator_arguments(
     """
     names = names_of(operator, "arguments", arguments)
     read_only = names_of(operator, "read_only", read_only)
-    mappings = {"outputs": outputs, "values": values, "defaults": defaults, "more_arguments": more_arguments}
-    for what, mapping in mappings.items():
-        if not isinstance(mapping, Mapping):
-            raise ArgumentError(f"{operator}: {what} must be a mapping from names, not {mapping!r}")
+    _check_mappings(operator, outputs=outputs, values=values, defaults=defaults, more_arguments=more_arguments)
     more = _more_arguments(operator, more_arguments, defaults)
     given = {"outputs": [*outputs], "values": [*values], "defaults": [*defaults], "read_only": [*read_only]}
     _check_names(operator, kernels, names, given, [each.name for each in more])
@@ -172,9 +209,15 @@ def operator_arguments(
     return OperatorArguments(names, accessors, tuple(inputs), bound_outputs, bound_values)
 
 
+def _check_mappings(operator: str, **mappings: Any) -> None:
+    for what, mapping in mappings.items():
+        if not isinstance(mapping, Mapping):
+            raise ArgumentError(f"{operator}: {what} must be a mapping from names, not {mapping!r}")
+
+
 def _inputs(
     operator: str,
-    kernels: KernelInstances,
+    kernels: KernelInstances | TritonInstances,
     names: Sequence[str],
     outputs: set[str],
     values: set[str],
@@ -278,7 +321,7 @@ def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, ty
 
 def _check_names(
     operator: str,
-    kernels: KernelInstances,
+    kernels: KernelInstances | TritonInstances,
     names: tuple[str, ...],
     given: Mapping[str, Sequence[str]],
     more: Sequence[str],
@@ -352,14 +395,17 @@ def _number(what: str, type_: str, value: Any) -> Any:
     return bool(number) if type_ == "bool" else number
 
 
-def launch_settings(operator: str, roles: OperatorArguments, settings: Mapping[str, Any]) -> dict[str, Bound]:
+def launch_settings(
+    operator: str, roles: OperatorArguments, settings: Mapping[str, Any], further: Iterable[str] = ()
+) -> dict[str, Bound]:
     """Return the settings of each launch, name -> constant or function, without those that equal `Kernel.launch`'s
     defaults.
 
-    `settings` are named as by `Kernel.launch`. Raises ArgumentError for a function with a parameter that names nothing
-    of the operator, and for a constant that `Kernel.launch` does not take.
+    `settings` are named as by `Kernel.launch`. A function may also name what is in `further`. Raises ArgumentError for
+    a function with a parameter that names nothing of the operator, and for a constant that `Kernel.launch` does not
+    take.
     """
-    known = {*roles.names, *(each.name for each in roles.inputs)}
+    known = {*roles.names, *(each.name for each in roles.inputs), *further}
     return {
         name: bound(f"{operator}: {name}", value if callable(value) else _constant(operator, name, value), known)
         for name, value in settings.items()

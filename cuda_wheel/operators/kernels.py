@@ -34,6 +34,7 @@ __all__ = [
     "KernelInstances",
     "ParameterKind",
     "accessor_of",
+    "array_types",
     "bound",
     "pointer_of",
     "read_manifest",
@@ -198,8 +199,17 @@ class KernelInstances:
 
     def element_types(self, parameter: Parameter) -> set[str] | None:
         """Return NumPy's names of the element types of arrays that a parameter takes; None if it takes any array."""
-        pointer = pointer_of(parameter)
-        return element_types(pointee(pointer)[0], self.long_size) if pointer else None
+        return array_types(parameter, self.long_size)
+
+    def array_types(self, place: int) -> set[str] | None:
+        """Return NumPy's names of the element types of arrays that parameter number `place`, from 0, takes in any of
+        the kernels; None if it takes any array in one of them, none if the types are unknown in one."""
+        found: set[str] = set()
+        for types in (self.element_types(info.parameters[place]) for info in self.described):
+            if not types:
+                return types
+            found |= types
+        return found
 
     def choice(self, dtypes: tuple[Any, ...] = (), name: Any = "", macros: Any = None) -> KernelChoice:
         """Return which kernel runs for arrays of these element types.
@@ -560,6 +570,15 @@ def accessor_of(parameter: Parameter) -> Any:
     from cuda_wheel.runtime.parts import by_value  # few kernels have such parameters
 
     return by_value.accessor_of(parameter)
+
+
+def array_types(parameter: Parameter, long_size: int | None) -> set[str] | None:
+    """Return NumPy's names of the element types of arrays that a parameter takes; None if it takes any array.
+
+    `long_size` is the size of a `long` in the kernels' code, in bytes; None if it is not known.
+    """
+    pointer = pointer_of(parameter)
+    return element_types(pointee(pointer)[0], long_size) if pointer else None
 
 
 def pointer_of(parameter: Parameter) -> str:

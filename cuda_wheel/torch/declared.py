@@ -4,21 +4,120 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
-from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, has_blocks
+from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, KernelInstances, has_blocks
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.torch.functions import OperatorFunctions
 
-__all__ = ["DeclaredFunctions"]
+__all__ = ["Declared", "DeclaredFunctions"]
 
 
-class DeclaredFunctions(OperatorFunctions):
+class Declared(OperatorFunctions):
+    """Generates the lines that each operator has which is declared as one launch: they compute its values, make its
+    outputs and return them."""
+
+    def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
+        self._arguments, self._launching = declaration.arguments, declaration.launching
+        super().__init__(torch, declaration.name, self._arguments.inputs, non_contiguous)
+        self._namespace |= {
+            "_isinstance": isinstance,
+            "_Tensor": torch.Tensor,
+            "_is_alias_of": torch._C._is_alias_of,
+            "_empty_like": torch.empty_like,
+            "_dense": torch.contiguous_format,
+            "_refuse_output": self._refuse_output,
+            "_has_symbols": _has_symbols,
+        }
+        bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
+        for prefix, named in bounds.items():
+            self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
+
+    def _needed_values(self) -> set[str]:
+        """Return the names of the computed values that the outputs are made from, directly or through other values."""
+        needed: set[str] = set()
+        waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
+        while waiting:
+            name = waiting.pop()
+            if name in self._arguments.values and name not in needed:
+                needed.add(name)
+                waiting += self._arguments.values[name].names or ()
+        return needed
+
+    def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
+        """Yield the source lines that compute the values named in `values`, in this order, and then make the outputs
+        named in `outputs`."""
+        for name in values:
+            yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
+        for name in outputs:
+            output = self._arguments.outputs[name]
+            if output.value is None:
+                # Kernels write their outputs densely, whatever strides an input has that reaches them.
+                layout = ", memory_format=_dense" if self._non_contiguous == "pass" else ""
+                yield f"{name} = _empty_like({(output.names or ())[0]}{layout})"
+            else:
+                yield f"{name} = {self._expression(f'_output_{name}', output)}"
+                yield self._output_check(name)
+
+    @staticmethod
+    def _expression(name: str, each: Bound) -> str:
+        """Return the Python expression for a value, output or setting of a declaration: "_value_n" for a constant, or
+        "_value_n(x, y)" for a function of x and y.
+
+        `name`: global name in the generated code, "_value_n". `each`: the constant or function.
+        """
+        return name if each.names is None else f"{name}({', '.join(each.names)})"
+
+    def _return(self) -> str:
+        return f"return {', '.join(self._arguments.outputs)}" if self._arguments.outputs else "return None"
+
+    def _output_check(self, name: str) -> str:
+        """Return the source line that checks the output `name`, which a function of the declaration made.
+
+        The line raises ArgumentError if the output is not a tensor, is not contiguous, or shares memory with an
+        argument or an earlier output. If `non_contiguous` is "pass", the output need not be contiguous.
+        """
+        outputs = [*self._arguments.outputs]
+        optional = {each.name: each.is_optional for each in self._arguments.tensors}
+        others = [*optional, *outputs[: outputs.index(name)]]
+        wrong = [f"not _isinstance({name}, _Tensor)"]
+        if self._non_contiguous != "pass":
+            wrong.append(f"not {name}.is_contiguous()")
+        for other in others:
+            there = f"{other} is not None and " if optional.get(other) else ""
+            wrong.append(f"{there}_is_alias_of({name}, {other})")
+        given = "".join(f"{other!r}: {other}, " for other in others)
+        return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
+
+    def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
+        """Raise ArgumentError for the output `name`, which a function of the declaration made. The error message says
+        what is wrong: `made` is not a tensor, is not contiguous, or shares memory with another tensor.
+
+        `others`: name of an argument or earlier output -> its tensor; None for a missing one.
+        """
+        if not isinstance(made, self._torch.Tensor):
+            raise ArgumentError(
+                f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"
+            )
+        for other, tensor in others.items():
+            if tensor is not None and self._torch._C._is_alias_of(made, tensor):
+                raise ArgumentError(
+                    f"{self._operator}: the output {name} shares the memory of {other}, but PyTorch's operators return "
+                    "new tensors: let its function make one, or leave it out of outputs, so that the operator writes it"
+                )
+        raise ArgumentError(
+            f"{self._operator}: the function of the output {name} returned a tensor that is not contiguous: only with "
+            'non_contiguous="pass" does a kernel know its strides'
+        )
+
+
+class DeclaredFunctions(Declared):
     """Generates the functions of an operator that is declared as one launch of a kernel."""
 
     def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
-        self._kernels, self._arguments, self._launching = declaration[1:]
-        super().__init__(torch, declaration.name, self._arguments.inputs, non_contiguous)
+        super().__init__(torch, declaration, non_contiguous)
+        assert isinstance(declaration.kernels, KernelInstances)
+        self._kernels = declaration.kernels
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         self._checks: dict[str, Any] = {}
         self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}
@@ -28,22 +127,11 @@ class DeclaredFunctions(OperatorFunctions):
             "_type": type,
             "_int": int,
             "_tuple": tuple,
-            "_isinstance": isinstance,
-            "_Tensor": torch.Tensor,
             "_has_blocks": partial(has_blocks, self._operator),
-            "_is_alias_of": torch._C._is_alias_of,
-            "_empty_like": torch.empty_like,
-            "_dense": torch.contiguous_format,
-            "_refuse_output": self._refuse_output,
             "_check_tensors": self._check_tensors,
-            "_has_symbols": _has_symbols,
             "_macros_of": self._kernels.checked_macros,
         }
-        choosers = {name: each for name, each in self._choosers.items() if each is not None}
-        bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
-        bounds["choice"] = choosers
-        for prefix, named in bounds.items():
-            self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
+        self._namespace |= {f"_choice_{name}": each.value for name, each in self._choosers.items() if each is not None}
 
     def _first_call(self) -> Iterator[str]:
         """Yield the source lines of the first launch with each `_key` (GPUs and element types of the tensors).
@@ -138,17 +226,6 @@ class DeclaredFunctions(OperatorFunctions):
             yield f"_check_tensors(({dtypes}), '', (), {self._named(arrays)})"
         yield self._return()
 
-    def _needed_values(self) -> set[str]:
-        """Return the names of the computed values that the outputs are made from, directly or through other values."""
-        needed: set[str] = set()
-        waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
-        while waiting:
-            name = waiting.pop()
-            if name in self._arguments.values and name not in needed:
-                needed.add(name)
-                waiting += self._arguments.values[name].names or ()
-        return needed
-
     @staticmethod
     def _named(arrays: Iterable[str]) -> str:
         return f"{{{', '.join(f'{name!r}: {name}' for name in arrays)}}}"
@@ -184,21 +261,6 @@ class DeclaredFunctions(OperatorFunctions):
         """Return the function for launches after the first one: `launch_by_address(kernel)` if `_by_address`, else
         `kernel.launch`."""
         return launch_by_address(kernel) if self._by_address else kernel.launch
-
-    def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
-        """Yield the source lines that compute the values named in `values`, in this order, and then make the outputs
-        named in `outputs`."""
-        for name in values:
-            yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
-        for name in outputs:
-            output = self._arguments.outputs[name]
-            if output.value is None:
-                # Kernels write their outputs densely, whatever strides an input has that reaches them.
-                layout = ", memory_format=_dense" if self._non_contiguous == "pass" else ""
-                yield f"{name} = _empty_like({(output.names or ())[0]}{layout})"
-            else:
-                yield f"{name} = {self._expression(f'_output_{name}', output)}"
-                yield self._output_check(name)
 
     def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
         """Yield the source lines that compute values and outputs, launch the kernel, and return the outputs. With an
@@ -252,18 +314,6 @@ class DeclaredFunctions(OperatorFunctions):
             return name
         return f"0 if {name} is None else {name}.data_ptr()" if tensors.get(name) else f"{name}.data_ptr()"
 
-    @staticmethod
-    def _expression(name: str, each: Bound) -> str:
-        """Return the Python expression for a value, output or setting of a declaration: "_value_n" for a constant, or
-        "_value_n(x, y)" for a function of x and y.
-
-        `name`: global name in the generated code, "_value_n". `each`: the constant or function.
-        """
-        return name if each.names is None else f"{name}({', '.join(each.names)})"
-
-    def _return(self) -> str:
-        return f"return {', '.join(self._arguments.outputs)}" if self._arguments.outputs else "return None"
-
     def _check_dtypes(self, dtypes: Any) -> None:
         """Raise ArgumentError if the operator has no kernel for tensors of these element types. `dtypes` are those of
         the tensors that select the kernel."""
@@ -273,45 +323,6 @@ class DeclaredFunctions(OperatorFunctions):
         alternatives = " or ".join(", ".join(map(_dtype_name, each)) for each in accepted)
         found = ", ".join(map(_dtype_name, dtypes))
         raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
-
-    def _output_check(self, name: str) -> str:
-        """Return the source line that checks the output `name`, which a function of the declaration made.
-
-        The line raises ArgumentError if the output is not a tensor, is not contiguous, or shares memory with an
-        argument or an earlier output. If `non_contiguous` is "pass", the output need not be contiguous.
-        """
-        outputs = [*self._arguments.outputs]
-        optional = {each.name: each.is_optional for each in self._arguments.tensors}
-        others = [*optional, *outputs[: outputs.index(name)]]
-        wrong = [f"not _isinstance({name}, _Tensor)"]
-        if self._non_contiguous != "pass":
-            wrong.append(f"not {name}.is_contiguous()")
-        for other in others:
-            there = f"{other} is not None and " if optional.get(other) else ""
-            wrong.append(f"{there}_is_alias_of({name}, {other})")
-        given = "".join(f"{other!r}: {other}, " for other in others)
-        return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
-
-    def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
-        """Raise ArgumentError for the output `name`, which a function of the declaration made. The error message says
-        what is wrong: `made` is not a tensor, is not contiguous, or shares memory with another tensor.
-
-        `others`: name of an argument or earlier output -> its tensor; None for a missing one.
-        """
-        if not isinstance(made, self._torch.Tensor):
-            raise ArgumentError(
-                f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"
-            )
-        for other, tensor in others.items():
-            if tensor is not None and self._torch._C._is_alias_of(made, tensor):
-                raise ArgumentError(
-                    f"{self._operator}: the output {name} shares the memory of {other}, but PyTorch's operators return "
-                    "new tensors: let its function make one, or leave it out of outputs, so that the operator writes it"
-                )
-        raise ArgumentError(
-            f"{self._operator}: the function of the output {name} returned a tensor that is not contiguous: only with "
-            'non_contiguous="pass" does a kernel know its strides'
-        )
 
 
 def _has_symbols(values: Iterable[Any]) -> bool:

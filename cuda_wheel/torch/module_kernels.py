@@ -6,11 +6,12 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
 from cuda_wheel.operators.kernels import read_manifest
+from cuda_wheel.operators.triton_kernels import triton_module
 from cuda_wheel.runtime.arrays import long_size
 from cuda_wheel.runtime.driver import current_device, device_count
-from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError, UnknownVariantError
+from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
 from cuda_wheel.runtime.loading import load
-from cuda_wheel.runtime.manifest import KernelInfo, Manifest, has_triton_kernels
+from cuda_wheel.runtime.manifest import KernelInfo, Manifest
 from cuda_wheel.runtime.module import ByName, Kernel, Module
 from cuda_wheel.runtime.parts.bind import launch_on_streams_of
 from cuda_wheel.runtime.parts.instance_names import canonical
@@ -104,16 +105,8 @@ class ModuleKernels:
 
     @cached_property
     def _triton(self) -> "TritonModule | None":
-        """The module if it has Triton kernels; None if it has others, or if its manifest cannot be read."""
-        try:
-            self._found = read_manifest(self.module, self._macros)
-        except UnknownVariantError as unknown:
-            if not self._macros and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
-                module: Any = load(self.module)
-                return module  # type: ignore[no-any-return]
-        except CudaWheelError:  # `check_of` meets it too, and says which operator is concerned
-            pass
-        return None
+        """The module if it has Triton kernels, else None."""
+        return None if self._macros else triton_module(self.module)
 
     def triton_kernel(self, name: str) -> TritonKernel:
         """Return a Triton kernel, to check its launches."""

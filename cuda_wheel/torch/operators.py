@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
-from cuda_wheel.operators.declarations import InputArgument, declared
+from cuda_wheel.operators.declarations import Declaration, InputArgument, TritonInstances, declared
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch import functions as operator_functions
 from cuda_wheel.torch.functions import OperatorFunctions, one_after_the_other, schema
@@ -89,9 +89,9 @@ def operator(
     name: str,
     *,
     kernel: Any,
-    arguments: str | Sequence[str],
     grid: Any,
-    block: Any,
+    arguments: str | Sequence[str] | None = None,
+    block: Any = None,
     module: str | None = None,
     kernels: Any = None,
     variant: Any = None,
@@ -113,9 +113,9 @@ def operator(
     name: str,
     *,
     kernel: Any,
-    arguments: str | Sequence[str],
     grid: Any,
-    block: Any,
+    arguments: str | Sequence[str] | None = None,
+    block: Any = None,
     module: str | None = None,
     kernels: Any = None,
     variant: Any = None,
@@ -169,7 +169,8 @@ def operator(
     returns them. `arguments` names the kernel's parameters in their order; `outputs`, `values` and `defaults` say which
     of them are outputs, computed values, and arguments with a default. `more_arguments` maps the names of numbers that
     the operator takes and the kernel does not to int, float or bool. `grid`, `block`, `shared_memory`, `cluster` and
-    `cooperative` are what `Kernel.launch` takes, or functions that return it.
+    `cooperative` are what `Kernel.launch` takes, or functions that return it. For a Triton kernel, `arguments`, `block`
+    and what follows it are left out; `variant` has options of Triton, such as {"num_warps": 8}.
 
     Without `kernel`, it is the decorator of a Python function that makes the outputs, launches kernels of `kernels` and
     calls PyTorch. `writes` names the inputs that it changes, `outputs` its results for `backward`. `random` says that
@@ -205,14 +206,12 @@ def operator(
             return made
 
         return decorate if function is None else decorate(function)
-    from cuda_wheel.torch.declared import DeclaredFunctions  # only for declarations
-
-    _check_declared(name, function, arguments, outputs, grid, block, writes, random, fake)
+    _check_declared(name, function, outputs, writes, random, fake)
     declaration = declared(
         name,
         kernel,
         module,
-        arguments or "",
+        arguments,
         outputs or {},  # type: ignore[arg-type]  # the check above
         values,
         defaults,
@@ -224,7 +223,7 @@ def operator(
     )
     roles = declaration.arguments
     written = schema(name, roles)
-    functions = DeclaredFunctions(torch, declaration, non_contiguous)
+    functions = _declared_functions(torch, declaration, non_contiguous)
     return _registered(torch, name, written, functions, roles.inputs, tuple(roles.outputs), settings)
 
 
@@ -254,20 +253,24 @@ def _check_common(name: Any, non_contiguous: Any, functions: Mapping[str, Any]) 
             raise ArgumentError(f"{name}: {what} takes a function, not {function!r}")
 
 
-def _check_declared(
-    name: str, function: Any, arguments: Any, outputs: Any, grid: Any, block: Any, writes: Any, random: Any, fake: Any
-) -> None:
-    """Raise ArgumentError if a declaration with `kernel` lacks a setting that it needs, or has a setting that belongs
-    to an operator without `kernel` (a Python function)."""
+def _check_declared(name: str, function: Any, outputs: Any, writes: Any, random: Any, fake: Any) -> None:
+    """Raise ArgumentError if a declaration with `kernel` has a setting that belongs to an operator without `kernel` (a
+    Python function)."""
     others = {"a function": function, "writes": writes, "random": random, "fake": fake}
     if extra := [what for what, value in others.items() if value]:
         raise ArgumentError(f"{name}: {' and '.join(extra)} belong to an operator without kernel, but kernel is given")
-    if missing := [
-        what for what, value in {"arguments": arguments, "grid": grid, "block": block}.items() if value is None
-    ]:
-        raise ArgumentError(f"{name}: an operator with kernel needs {' and '.join(missing)}")
     if outputs and not isinstance(outputs, Mapping):
         raise ArgumentError(f"{name}: outputs maps names to what makes them, not {outputs!r}")
+
+
+def _declared_functions(torch: Any, declaration: Declaration, non_contiguous: str) -> OperatorFunctions:
+    if isinstance(declaration.kernels, TritonInstances):
+        from cuda_wheel.torch.declared_triton import TritonFunctions
+
+        return TritonFunctions(torch, declaration, non_contiguous)
+    from cuda_wheel.torch.declared import DeclaredFunctions
+
+    return DeclaredFunctions(torch, declaration, non_contiguous)
 
 
 def _registered(

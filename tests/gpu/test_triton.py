@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import cuda_wheel
+import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError, UnknownKernelError
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra
@@ -208,3 +209,136 @@ def test_the_example_runs_without_triton(
     install(example_wheel("triton"))
     result = run(sys.executable, "-m", "triton_demo", cwd=tmp_path)
     assert result.returncode == 0 and "agree with PyTorch; Triton was not imported" in result.stdout, result.stdout
+
+
+# --- declared operators ---------------------------------------------------------------------------------
+
+SCALE: dict[str, Any] = {
+    "module": "demo.cases",
+    "kernel": "scale",
+    "outputs": {"out_ptr": "x_ptr"},
+    "read_only": "x_ptr",
+    "grid": lambda n, BLOCK: -(-n // BLOCK),
+}
+TRANSPOSED: dict[str, Any] = {
+    "module": "demo.cases",
+    "kernel": "transposed",
+    "values": {"m": lambda x_ptr: x_ptr.shape[0], "n": lambda x_ptr: x_ptr.shape[1], "BLOCK": 64},
+    "read_only": "x_ptr",
+    "grid": lambda m, n, BLOCK: (m // BLOCK, n // BLOCK),
+}
+
+
+def test_an_operator_of_pytorch(package: Any) -> None:
+    declared: dict[str, Any] = SCALE | {"values": {"n": lambda x_ptr: x_ptr.numel()}}
+    scale = cuda_wheel.torch.operator(
+        "triton_tests::scale", **declared, backward=lambda grad_out_ptr, factor: grad_out_ptr * factor
+    )
+    for n in (1000, 1024, 98_431):
+        x = random(n + 1)
+        for values in (x[:n], x[1:]):
+            own = torch.zeros(n, device="cuda")
+            package.scale[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](own, values, n, 1.7)
+            for _ in range(3):
+                assert scale(values, 1.7).equal(own)
+    x = random(1000).requires_grad_()
+    scale(x, 3.0).sum().backward()
+    assert x.grad.eq(3).all()
+    assert scale(random(1000, dtype=torch.bfloat16), 2.0).dtype is torch.bfloat16
+    assert scale(torch.zeros(0, device="cuda"), 2.0).shape == (0,)
+    with pytest.raises(ArgumentError, match=r"not compiled for out_ptr=\*fp64"):
+        scale(random(8).double(), 1.0)
+    x = random(4096)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(50_000_000)
+        assert scale(x * 2, 0.5).equal(x)
+    torch.library.opcheck(scale, (x, 0.5), test_utils=("test_schema", "test_faketensor"))
+    compiled = torch.compile(lambda x: scale(x, 2.0) + 1, fullgraph=True, dynamic=True)
+    for n in (640, 1000, 1001):
+        x = random(n)
+        assert torch.allclose(compiled(x), x * 2 + 1)
+    graph = torch.cuda.CUDAGraph()
+    x = random(512)
+    with torch.cuda.graph(graph):
+        result = scale(x, 4.0)
+    x.copy_(random(512))
+    graph.replay()
+    assert result.equal(x * 4)
+
+
+def test_operators_of_pytorch_choose_what_is_tuned_written_and_optional() -> None:
+    x = random(1000)
+    copying: dict[str, Any] = SCALE | {"kernel": "tuned_copy", "values": {"n": lambda x_ptr: x_ptr.numel()}}
+    for at, variant in enumerate([None, {"num_warps": 4}, lambda x_ptr: {"BLOCK": 256 if x_ptr.numel() > 9 else 64}]):
+        assert cuda_wheel.torch.operator(f"triton_tests::copy{at}", **copying, variant=variant)(x).equal(x)
+    writes = cuda_wheel.torch.operator(
+        "triton_tests::write",
+        **SCALE | {"outputs": {}, "kernel": "strided"},
+        values={"n": lambda x_ptr: x_ptr.numel(), "stride": 1, "BLOCK": 128},
+        defaults={"bias_ptr": None},
+    )
+    assert "(Tensor(out_ptr!) out_ptr, Tensor x_ptr, bool NEGATE, Tensor(bias_ptr!)" in str(writes._schema)
+    out = torch.zeros_like(x)
+    writes(out, x, True)
+    assert out.equal(-x)
+    writes(out, x, False, x)
+    assert out.equal(x + x)
+    turned = cuda_wheel.torch.operator(
+        "triton_tests::turn", **TRANSPOSED, outputs={"out_ptr": lambda x_ptr: x_ptr.new_empty(x_ptr.shape[::-1])}
+    )
+    x = random(256, 192, dtype=torch.float16)
+    assert turned(x).equal(x.mT)
+
+
+JAX = """
+import jax, jax.numpy as jnp, numpy as np
+import cuda_wheel.jax
+
+scale = cuda_wheel.jax.operator(
+    "triton_tests::scale", module="demo.cases", kernel="scale", outputs={"out_ptr": "x_ptr"}, read_only="x_ptr",
+    values={"n": lambda x_ptr: x_ptr.size}, grid=lambda n, BLOCK: -(-n // BLOCK),
+    backward=lambda grad_out_ptr, factor: grad_out_ptr * factor,
+)
+for n in (640, 1000, 98_431):
+    x = jax.random.normal(jax.random.key(n), n)
+    for function in (scale, jax.jit(scale, static_argnums=1)):
+        for _ in range(2):
+            assert (function(x, 1.7) == x * jnp.float32(1.7)).all(), n
+gradient = jax.jit(jax.grad(lambda x: scale(x, 3.0).sum()))(x)
+assert (gradient == 3).all()
+assert (scale(x.astype(jnp.bfloat16), 2.0) == x.astype(jnp.bfloat16) * 2).all()
+assert scale(jnp.zeros(0), 2.0).shape == (0,)
+assert (jax.vmap(lambda x: scale(x, 2.0))(x[:9000].reshape(9, 1000)) == x[:9000].reshape(9, 1000) * 2).all()
+
+copies = cuda_wheel.jax.operator(
+    "triton_tests::copy", module="demo.cases", kernel="tuned_copy", outputs={"out_ptr": "x_ptr"}, read_only="x_ptr",
+    values={"n": lambda x_ptr: x_ptr.size}, grid=lambda n, BLOCK: -(-n // BLOCK), variant={"num_warps": 4},
+)
+assert (copies(x) == x).all()
+turned = cuda_wheel.jax.operator(
+    "triton_tests::turn", module="demo.cases", kernel="transposed", read_only="x_ptr",
+    outputs={"out_ptr": lambda x_ptr: jax.ShapeDtypeStruct(x_ptr.shape[::-1], x_ptr.dtype)},
+    values={"m": lambda x_ptr: x_ptr.shape[0], "n": lambda x_ptr: x_ptr.shape[1], "BLOCK": 64},
+    grid=lambda m, n, BLOCK: (m // BLOCK, n // BLOCK),
+)
+x = jax.random.normal(jax.random.key(1), (256, 192)).astype(jnp.float16)
+turn = jax.jit(lambda x: turned(turned(x) * 2))
+for _ in range(5):
+    assert (turned(x) == x.T).all() and (turn(x) == x * 2).all()
+rows = cuda_wheel.jax.operator(
+    "triton_tests::rows", module="demo.cases", kernel="doubled_rows", outputs={"out_ptr": "x_ptr"}, read_only="x_ptr",
+    values={"n": 1024}, grid=lambda x_ptr: x_ptr.shape[0], variant={"num_ctas": 2},
+)
+x = jax.random.normal(jax.random.key(2), (32, 1024))
+assert (rows(x) == x * 2).all()
+print("equal")
+"""
+
+
+def test_operators_of_jax(package: Any, tmp_path: Path) -> None:
+    pytest.importorskip("jax", reason="JAX is not installed")
+    folder = Path(package.__file__).parents[1]
+    environ = {"PYTHONPATH": f"{folder}:{Path(cuda_wheel.__file__).parents[1]}"}
+    result = run(sys.executable, "-c", JAX, cwd=tmp_path, XLA_PYTHON_CLIENT_PREALLOCATE="false", **environ)
+    assert result.returncode == 0 and "equal" in result.stdout, result.stdout

@@ -20,7 +20,7 @@ from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
 from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type, value_of, written
 
-__all__ = ["TritonKernel", "TritonModule"]
+__all__ = ["TritonKernel", "TritonModule", "constants_of", "figures_of"]
 
 
 _MISSING = Missing()
@@ -306,6 +306,10 @@ class TritonKernel:
                 values[at] = value_of(default)
         return values, options
 
+    def _kind_at(self, at: int, value: Any) -> str:
+        """Return the value of parameter number `at` as a variant would have it; raises ArgumentError."""
+        return self._kind(value) if at in self._arguments else _constant_text(value)
+
     def _kind(self, value: Any) -> str:
         """Return a value as Triton would specialize for it: "*fp32:16", "i32", "i32:1", "fp32" or "None".
 
@@ -337,10 +341,10 @@ class TritonKernel:
         raise ArgumentError(f"{self.name} takes arrays on the GPU, numbers and None, not {value_text(value)}")
 
     def _kind_of_array(self, array: Any) -> str:
-        element = self._element(array)
+        element = self.element(array)
         return f"*{element}:16" if _address(array) % 16 == 0 else f"*{element}"
 
-    def _element(self, array: Any) -> str:
+    def element(self, array: Any) -> str:
         """Return Triton's name of an array's element type; raises ArgumentError for a type that Triton lacks."""
         element = self._elements.get(array.dtype) if hasattr(array, "dtype") else None
         if element is None:
@@ -377,26 +381,34 @@ class TritonKernel:
         It is for calls without data: arrays may lie at any address, and an argument for which `is_unknown` is true may
         be any integer of 32 bits.
         """
+
+        def kind(name: str, value: Any) -> str | None:
+            if is_unknown(value):
+                return f"i32{_ANY}" if self._names[name] in self._arguments else _ANY
+            return f"*{self.element(value)}{_ANY}" if hasattr(value, "data_ptr") else None
+
+        self.chosen(args, named, kind)
+
+    def chosen(
+        self, args: Sequence[Any], named: Mapping[str, Any], kind_of: Callable[[str, Any], str | None]
+    ) -> _Compiled:
+        """Return the variant that a launch with these arguments takes; raises ArgumentError if none fits.
+
+        `kind_of` returns the kind of a parameter's value, such as "*fp32:16" for an array at an address that is
+        divisible by 16; None for a value that is treated as in a launch.
+        """
         values, options = self._values(args, named)
-        kinds = []
-        for at, value in enumerate(values):
-            if at not in self._arguments:
-                kinds.append(_ANY if is_unknown(value) else _constant_text(value))
-            elif is_unknown(value):
-                kinds.append(f"i32{_ANY}")
-            elif hasattr(value, "data_ptr"):
-                kinds.append(f"*{self._element(value)}{_ANY}")
-            else:
-                kinds.append(self._kind(value))
-        self._chosen(kinds, values, options)
+        kinds = [
+            kind_of(name, value) or self._kind_at(at, value)
+            for (name, at), value in zip(self._names.items(), values, strict=True)
+        ]
+        return self._chosen(kinds, values, options)
 
     # --- the choice ---------------------------------------------------------------------------------
 
     def _prepare(self, values: Sequence[Any], options: Mapping[str, Any]) -> _Prepared:
         """Return how to launch with these arguments; load the variant for them if no launch needed it before."""
-        kinds = [
-            self._kind(value) if at in self._arguments else _constant_text(value) for at, value in enumerate(values)
-        ]
+        kinds = [self._kind_at(at, value) for at, value in enumerate(values)]
         key = (*kinds, *options.items()) if options else tuple(kinds)
         try:
             return self._prepared[key]
@@ -460,31 +472,23 @@ class TritonKernel:
         module = self._load(compiled)
         (name,) = module
         kernel = module[name]
-        figures = module.image.resources.get(kernel.info.symbol, {})
-        if "threads" not in figures:
-            raise ImageError(f"the manifest of {module.manifest.full_name} is damaged: it has no threads")
+        threads, blocks, options, scratch = figures_of(kernel)
         types = {
             at: type_
             for at, (name, _, default) in enumerate(self.parameters)
             if (type_ := read_type(compiled.get(name, default))) is not None and type_.hint != "1"
         }
-        blocks = figures.get("ctas", 1)
-        options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
-        options |= {name: True for name in ("cooperative", "programmatic") if name in figures}
-        options |= {"cluster": blocks} if blocks > 1 else {}
         return _Prepared(
             kernel=kernel,
             launch=launcher_of(kernel).launch,
             places=tuple(types),
             types=tuple(types.values()),
             hidden=(None,) * (len(kernel.info.parameters) - len(types)),
-            threads=figures["threads"],
+            threads=threads,
             blocks=blocks,
             options=options,
-            scratch=figures.get("global_scratch", 0),
-            constants={
-                name: value_of(value) for name, value in compiled.items() if name != KERNEL and read_type(value) is None
-            },
+            scratch=scratch,
+            constants=constants_of(compiled),
         )
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
@@ -563,6 +567,36 @@ def _quick_launch(prepared: _Prepared, count: int) -> Callable[..., None]:
     return define(
         "run", source if prepared.options else source.replace(", **options", ""), namespace, prepared.kernel.name
     )
+
+
+class Figures(NamedTuple):
+    """What every launch of a compiled kernel needs besides its grid and arguments."""
+
+    threads: int
+    blocks: int
+    """Blocks of a cluster, by which the grid grows."""
+    options: Mapping[str, Any]
+    """Shared memory and attributes of the launch, for `Kernel.launch`."""
+    scratch: int
+    """Bytes of global memory that each block needs."""
+
+
+def figures_of(kernel: Kernel) -> Figures:
+    """Return the figures of a loaded kernel. Raises ImageError for a manifest without them."""
+    module = kernel.module
+    figures = module.image.resources.get(kernel.info.symbol, {})
+    if "threads" not in figures:
+        raise ImageError(f"the manifest of {module.manifest.full_name} is damaged: it has no threads")
+    blocks = figures.get("ctas", 1)
+    options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
+    options |= {name: True for name in ("cooperative", "programmatic") if name in figures}
+    options |= {"cluster": blocks} if blocks > 1 else {}
+    return Figures(figures["threads"], blocks, options, figures.get("global_scratch", 0))
+
+
+def constants_of(compiled: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constants and options of a variant by name."""
+    return {name: value_of(value) for name, value in compiled.items() if name != KERNEL and read_type(value) is None}
 
 
 def _fit(built: str, kind: str) -> int | None:
