@@ -229,6 +229,9 @@ TRANSPOSED: dict[str, Any] = {
 }
 
 
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
+)  # PyTorch's own
 def test_an_operator_of_pytorch(package: Any) -> None:
     declared: dict[str, Any] = SCALE | {"values": {"n": lambda x_ptr: x_ptr.numel()}}
     scale = cuda_wheel.torch.operator(
@@ -267,7 +270,7 @@ def test_an_operator_of_pytorch(package: Any) -> None:
     assert result.equal(x * 4)
 
 
-def test_operators_of_pytorch_choose_what_is_tuned_written_and_optional() -> None:
+def test_operators_of_pytorch_choose_what_is_tuned_written_and_optional(package: Any) -> None:
     x = random(1000)
     copying: dict[str, Any] = SCALE | {"kernel": "tuned_copy", "values": {"n": lambda x_ptr: x_ptr.numel()}}
     for at, variant in enumerate([None, {"num_warps": 4}, lambda x_ptr: {"BLOCK": 256 if x_ptr.numel() > 9 else 64}]):
