@@ -56,6 +56,11 @@ The parameters of a function are names of what it needs: inputs, and values befo
 `block`, `shared_memory`, `cluster`) may also name outputs. They run while JAX traces, and know shapes and numbers only.
 With a 0 in the grid, as for empty arrays, nothing is launched, and new outputs are zeros.
 
+A Triton kernel (`[[tool.cuda-wheel.triton]]`) is declared in the same way, without `arguments` and `block`: its
+parameters have names, and each variant has its threads. The types, numbers and constants of a call choose the variant.
+`variant` has options of Triton ({"num_warps": 8}), or is a function that returns them. The page "Triton kernels" of the
+documentation has an example.
+
 `backward` makes the operator differentiable in reverse mode (`jax.grad`, `jax.vjp`). Its parameters are names of
 inputs and outputs, and `grad_y` for the gradient of the output y, which it must name for each output that is not of
 integers. It returns the gradients of the input arrays, in their order: an array, or a tuple of arrays and None. It may

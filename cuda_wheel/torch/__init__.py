@@ -35,6 +35,11 @@ The parameters of a function are names of what it needs: inputs, and values befo
 `block`, `shared_memory`, `cluster`) may also name outputs. With a 0 in the grid, as for empty tensors, nothing is
 launched. Any other grid than one to three whole numbers is an error, also the None of a function without `return`.
 
+A Triton kernel (`[[tool.cuda-wheel.triton]]`) is declared in the same way, without `arguments` and `block`: its
+parameters have names, and each variant has its threads. The types, numbers and constants of a call choose the variant.
+`variant` has options of Triton ({"num_warps": 8}), or is a function that returns them. The page "Triton kernels" of the
+documentation has an example.
+
 - `kernel` may be a function too, which returns the name of a kernel or a tuple of its name and template arguments;
   `kernels` lists what it may return, by names or a pattern such as "knn<*>". `variant` is a mapping of macros of one of
   the module's variants, or a function that returns one. `more_arguments` maps the names of numbers that the operator
