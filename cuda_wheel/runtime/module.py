@@ -405,7 +405,9 @@ class Module(Mapping[str, Kernel]):
                 f"{self.image}, was built without that kernel"
             )
         result = cuda_driver().cuLibraryGetKernel(self.handle, info.symbol.encode())
-        return Kernel(self, info, int(check_result(result, f"loading {self!r}")))
+        if result[0]:
+            check_result(result, f"loading {self!r}")
+        return Kernel(self, info, int(result[1]))
 
     def _variable(self, info: GlobalInfo) -> "Global":
         need("variables")
