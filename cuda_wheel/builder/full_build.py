@@ -19,14 +19,14 @@ from typing import Any, Literal
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.whole_builds import WholeBuilds
-from cuda_wheel.builder.config.architectures import FIRST_OF_TRITON
+from cuda_wheel.builder.config.architectures import first_capability
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
 from cuda_wheel.builder.manifest_writer.packing import joined
-from cuda_wheel.builder.plan import TRITON_OPTIONS, Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
+from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job, worker_options
 from cuda_wheel.builder.report.notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
@@ -37,7 +37,7 @@ from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
@@ -73,7 +73,9 @@ _CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
 
 FIND_NVVM: WorkerFunction[Nvvm] = WorkerFunction("cuda_wheel.builder.toolchain.find:find_nvvm")
 
-FIND_TRITON: WorkerFunction[Triton] = WorkerFunction("cuda_wheel.builder.toolchain.triton:find_triton")
+FIND_PYTHON_COMPILER: WorkerFunction[PythonCompiler] = WorkerFunction(
+    "cuda_wheel.builder.toolchain.python_compilers:find_python_compiler"
+)
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def write_outputs(
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
     paths = output_paths(names, packages) + list(loader) + list(tables.files)
-    inputs = None if plan.nvvm or plan.triton else compile_cache.inputs(plan.modules)
+    inputs = None if plan.nvvm or plan.python_compilers else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
     kept = [*paths, SBOM] if config.sbom else paths
     builds.keep(plan.toolchain, inputs, sources, looked_for, folder, kept, reporter.shown)
@@ -260,7 +262,7 @@ class _Assembly:
         self._reporter = reporter
         self._system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.triton)
+        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.python_compilers)
         self._variants: dict[str, list[BuiltModule]] = {}
         """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
         built."""
@@ -326,9 +328,9 @@ class _Assembly:
         modules = self._modules.values()
         # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
         if not any("native" in module.settings.architectures.entries for module in modules):
-            for is_triton, first in ((False, (0, 0)), (True, FIRST_OF_TRITON)):
-                names = [module.name for module in modules if module.is_triton == is_triton]
-                warning = gaps([each for name in names for each in self._manifests[name]], first) if names else None
+            for language in sorted({module.language for module in modules}):
+                names = [module.name for module in modules if module.language == language]
+                warning = gaps([each for name in names for each in self._manifests[name]], first_capability(language))
                 if warning:
                     self._reporter.warning(warning)
         for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
@@ -366,11 +368,11 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
     nvvm = None
     if needs_nvvm(modules):
         nvvm = workers.submit(FIND_NVVM, toolchain).result()
-    triton = None
-    if any(module.is_triton for module in modules):
-        triton = workers.enqueue(Call(FIND_TRITON, None, TRITON_OPTIONS)).result()
+    languages = sorted({module.language for module in modules} - {""})
+    found = [workers.enqueue(Call(FIND_PYTHON_COMPILER, each, worker_options(each))) for each in languages]
+    compilers = {language: each.result() for language, each in zip(languages, found, strict=True)}
     variants = [variant for module in modules for variant in variants_of(module)]
-    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, triton)
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, compilers)
 
 
 def _chosen_executor(

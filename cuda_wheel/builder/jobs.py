@@ -78,7 +78,8 @@ class Job:
     """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
     functions that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
-    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR), "ptx", or "triton" (Python)."""
+    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR), "ptx", or a language of kernels in Python, such as
+    "triton"."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
     """Globs for the names of the template instances to keep; () to keep all instances."""
@@ -109,9 +110,11 @@ class Job:
     the macro lists only the architecture of the job."""
 
     variant: Variant = ()
-    """For a Triton kernel: the kernel, and what it is compiled for; see `runtime.parts.triton.signatures`."""
-    triton: str = ""
-    """Exact release of Triton; "" for a source in another language."""
+    """For a kernel in Python: the kernel, and what it is compiled for; see
+    `runtime.parts.python_kernels.signatures`."""
+    python_compiler: str = ""
+    """For a kernel in Python: exact release of the language's compiler, and identifier of its build, after a blank; ""
+    for a source in another language."""
 
     @property
     def target_name(self) -> str:

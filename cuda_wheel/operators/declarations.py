@@ -17,11 +17,13 @@ from cuda_wheel.operators.kernels import (
     KernelInstances,
     ParameterKind,
     bound,
+    python_module,
 )
-from cuda_wheel.operators.triton_kernels import TritonInstances, TritonLaunch, triton_module
+from cuda_wheel.operators.triton_kernels import TritonInstances, TritonLaunch
 from cuda_wheel.runtime.arguments import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.triton.kernels import TritonModule
 
 __all__ = [
     "ARRAYS",
@@ -131,15 +133,20 @@ def declared(
         raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
     _check_mappings(name, outputs=outputs, values=values, defaults=defaults, more_arguments=more_arguments)
     instances: KernelInstances | TritonInstances
-    triton = triton_module(module) if isinstance(module, str) else None
-    if triton is None:
+    python = python_module(module) if isinstance(module, str) else None
+    if python is not None and not isinstance(python, TritonModule):
+        raise ArgumentError(
+            f"{name}: {module} has kernels in Python that are not Triton's, of which no operator can be declared: "
+            "launch them in the Python function of an operator"
+        )
+    if python is None:
         missing = {"arguments": arguments, "grid": launching["grid"], "block": launching["block"]}
         if lacking := [what for what, value in missing.items() if value is None]:
             raise ArgumentError(f"{name}: an operator with kernel needs {' and '.join(lacking)}")
         instances = KernelInstances(name, kernel, module, kernels, variant)
     else:
         _check_triton(name, kernels, launching)
-        instances = TritonInstances(name, kernel, triton, {*outputs, *values, *defaults}, variant)
+        instances = TritonInstances(name, kernel, python, {*outputs, *values, *defaults}, variant)
         arguments, defaults = _triton_names(instances, arguments), {**instances.defaults, **defaults}
         launching = {"grid": launching["grid"]}
     roles = operator_arguments(

@@ -20,11 +20,13 @@ from cuda_wheel.runtime.manifest import (
     Manifest,
     Parameter,
     full_name,
+    python_language,
     same_macros,
     unscoped,
     without_spaces,
 )
 from cuda_wheel.runtime.module import ByName, Kernel, Module
+from cuda_wheel.runtime.parts.python_kernels.modules import PythonModule
 
 __all__ = [
     "ARRAYS",
@@ -37,6 +39,7 @@ __all__ = [
     "array_types",
     "bound",
     "pointer_of",
+    "python_module",
     "read_manifest",
 ]
 
@@ -536,6 +539,19 @@ def read_manifest(module: str, macros: Mapping[str, Any], prefix: str = "") -> M
             f"{prefix}{module} lies in a source tree and has no images, so it must be compiled to know the parameters "
             f"of its kernels: {error}"
         ) from error
+
+
+def python_module(module: str) -> PythonModule[Any] | None:
+    """Return a module with kernels in Python; None for any other, and for one whose manifest cannot be read."""
+    try:
+        read_manifest(module, {})
+    except UnknownVariantError as unknown:
+        if python_language(unknown.variants):  # type: ignore[arg-type]
+            found: Any = load(module)
+            return found  # type: ignore[no-any-return]
+    except CudaWheelError:  # who needs the manifest meets it too, and says for what
+        pass
+    return None
 
 
 def _keywords(macros: Macros) -> dict[str, Any]:

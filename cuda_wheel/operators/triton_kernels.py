@@ -17,34 +17,20 @@ from cuda_wheel.operators.kernels import (
     bound,
     read_manifest,
 )
-from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownVariantError
+from cuda_wheel.runtime.errors import ArgumentError, UnknownVariantError
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import (
     KernelInfo,
     Manifest,
     Parameter,
     PythonParameter,
-    has_triton_kernels,
     same_macros,
 )
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.triton.kernels import TritonKernel, TritonModule, constants_of
 from cuda_wheel.runtime.parts.triton.signatures import TYPES, Type, read_type, value_of
 
-__all__ = ["TritonInstances", "TritonLaunch", "triton_module"]
-
-
-def triton_module(module: str) -> TritonModule | None:
-    """Return a module with Triton kernels; None for any other, and for one whose manifest cannot be read."""
-    try:
-        read_manifest(module, {})
-    except UnknownVariantError as unknown:
-        if has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
-            found: Any = load(module)
-            return found  # type: ignore[no-any-return]
-    except CudaWheelError:  # who needs the manifest meets it too, and says for what
-        pass
-    return None
+__all__ = ["TritonInstances", "TritonLaunch"]
 
 
 class TritonLaunch(NamedTuple):

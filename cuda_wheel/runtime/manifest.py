@@ -45,12 +45,12 @@ __all__ = [
     "damaged",
     "dotted",
     "full_name",
-    "has_triton_kernels",
     "kernel_of",
     "macro_text",
     "manifest_of_record",
     "parse_version",
     "printable",
+    "python_language",
     "resources_of",
     "same_macros",
     "sha256_of",
@@ -130,9 +130,10 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
     return tuple(sorted((name, macro_text(value)) for name, value in pairs))
 
 
-def has_triton_kernels(variants: Sequence[Variant]) -> bool:
-    """Return whether variants are Triton kernels; see `parts.triton.signatures`."""
-    return any(name == "triton" for variant in variants[:1] for name, _ in variant)
+def python_language(variants: Sequence[Variant]) -> str:
+    """Return the key of kernels in variants of Python kernels, else ""; see `parts.python_kernels.signatures`."""
+    pairs = ((name, str(value).partition(":")[2]) for variant in variants[:1] for name, value in variant)
+    return next((name for name, text in pairs if name in ("triton",) and text.isidentifier()), "")
 
 
 # NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
@@ -239,7 +240,7 @@ class Parameter(NamedTuple):
 
 
 PythonParameter = tuple[str, str, MacroValue | None]
-"""(name, kind, default) of a parameter of a kernel written in Python; see `parts.triton.signatures`."""
+"""(name, kind, default) of a parameter of a kernel written in Python; see `parts.python_kernels`."""
 
 
 class KernelInfo(NamedTuple):

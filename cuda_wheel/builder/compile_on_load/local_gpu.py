@@ -30,8 +30,8 @@ from cuda_wheel.builder.sources.header_search import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, compile_text, preprocessed
+from cuda_wheel.builder.toolchain.python_compilers import find_python_compiler
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
-from cuda_wheel.builder.toolchain.triton import find_triton
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime.manifest import Target, Version, dotted
@@ -50,8 +50,9 @@ def compile_for_gpu(
     build. Raises ConfigError or CompileError.
     """
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
-    triton = worker.call(find_triton, None, config.timeout) if module.is_triton else None
-    plan = _plan(config, module, root, toolchain, capability, partial(make_plan, nvvm=nvvm, triton=triton))
+    language = module.language
+    compilers = {language: worker.call(find_python_compiler, language, config.timeout)} if language else {}
+    plan = _plan(config, module, root, toolchain, capability, partial(make_plan, nvvm=nvvm, python_compilers=compilers))
     jobs = plan.modules[0].jobs
     built = None
     if len(jobs) == 1 and is_whole_program(jobs[0]) and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances):

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = ["DEFAULT", "FIRST_OF_TRITON", "HELP", "is_specific", "named_targets", "settle", "split", "triton_targets"]
+__all__ = [
+    "DEFAULT",
+    "HELP",
+    "first_capability",
+    "is_specific",
+    "language_targets",
+    "named_targets",
+    "settle",
+    "split",
+]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
 
@@ -140,15 +149,22 @@ _TRITON_DEFAULT = (80, 90, 100, 120)
 """Architectures for which "default" has machine code of Triton kernels. Triton does not promise support before 8.0.
 Source: Triton, README, "Compatibility"."""
 
-FIRST_OF_TRITON: Version = (8, 0)
-"""First compute capability that Triton promises to support; see above."""
+_FIRST: dict[str, Version] = {"triton": (8, 0)}
+"""Language of kernels in Python -> first compute capability that its makers promise to support, if that is not each
+target of the toolchain. For Triton, see above."""
+
+
+def first_capability(language: str) -> Version:
+    """Return the first compute capability that kernels in a language can have images for; "" is CUDA C++."""
+    return _FIRST.get(language, (0, 0))
+
 
 _FIRST_SPECIFIC = 90
 """First architecture for which Triton generates code for "a" targets only. Source: `sm_arch_from_capability` in
 Triton's back end for NVIDIA GPUs, 3.4 to 3.9."""
 
 
-def triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
+def _triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
     """Return the targets for which Triton compiles in place of `targets`, which `entries` name.
 
     From 9.0 on, machine code is for an "a" target, which one compute capability runs, and PTX would be too. So PTX is
@@ -172,6 +188,19 @@ def triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str
         for each in chosen
     ]
     return tuple(sorted({*found}, key=lambda target: (not target.real, target)))
+
+
+_RULES = {"triton": _triton_targets}
+"""Language of kernels in Python -> function of (entries of `architectures`, their targets, where they stand) that
+returns the targets for which its compiler compiles."""
+
+
+def language_targets(
+    language: str, entries: Sequence[str], targets: Iterable[Target], where: str
+) -> tuple[Target, ...]:
+    """Return the targets for which the compiler of a language, such as "triton", compiles in place of `targets`, which
+    `entries` name. Raises ConfigError for a target that it does not have."""
+    return _RULES[language](entries, targets, where)
 
 
 def _number(target: Target) -> int:
