@@ -130,15 +130,21 @@ def test_a_change_of_an_imported_function_compiles_again(tmp_path: Path) -> None
     (root / "demo").mkdir(parents=True)
     (root / "demo/__init__.py").write_text("raise RuntimeError('never imported')\n")
     head = "import triton\nimport triton.language as tl\n"
-    (root / "demo/parts.py").write_text(f"{head}\n@triton.jit\ndef twice(x):\n    return 2 * x\n")
+    (root / "demo/parts.py").write_text(
+        f"import os\n{head}\nTWO = tl.constexpr(int(os.environ.get('DEMO_TWO', '2')))\n\n"
+        "@triton.jit\ndef twice(x):\n    return 2 * x * TWO\n"
+    )
     (root / "demo/cases.py").write_text(
         f"import torch\n{head}from .parts import twice\n\nassert torch.cuda.is_available()\n\n"
         "@triton.jit\ndef scale(out_ptr, x_ptr):\n    tl.store(out_ptr, twice(tl.load(x_ptr)))\n"
     )
     (root / "pyproject.toml").write_text(ONE + 'arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16" }\n')
-    assert "1 compiled" in built(root)
+    said = "demo/parts.py:5: warning: the module asks for DEMO_TWO: it gets none"
+    first_build = built(root)
+    assert "1 compiled" in first_build and said in first_build
     first = (root / "output/demo/cases.fatbin").read_bytes()
-    assert "1 from the cache" in built(root)
+    second_build = built(root)
+    assert "1 from the cache" in second_build and said in second_build
     parts = root / "demo/parts.py"
     parts.write_text(parts.read_text().replace("2 * x", "3 * x"))
     assert "1 compiled" in built(root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 from pathlib import Path
@@ -292,6 +293,44 @@ def test_a_star_imports_all_public_names(tmp_path: Path) -> None:
     assert absent == 0
     assert found["SIZE"] == 2
     assert not {"_HIDDEN", "_OTHER", "UNUSED"} & found.keys()
+
+
+def test_a_module_sees_no_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled would depend on them, and the cache does not know them."""
+    monkeypatch.setenv("DEMO_SIZE", "5")
+    text = """
+    import os
+    import tempfile
+    from os import environ, getenv
+
+    SIZE = int(os.environ.get("DEMO_SIZE", "3"))
+    IS_LARGE = "DEMO_LARGE" in environ
+    NAME = (
+        getenv("DEMO_NAME")
+    )
+    ALL = sorted(os.environ) + list(os.environ.copy())
+    OTHERS = tempfile.gettempdir()
+    environ["DEMO_OWN"] = "own"
+    OWN = getenv("DEMO_OWN")
+
+    def kernel(): return SIZE, IS_LARGE, NAME, ALL, OWN
+    """
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/ops.py").write_text(textwrap.dedent(text))
+    modules = ProjectModules(str(tmp_path), "demo.ops", "demo/ops.py", KNOWN)
+    environ = os.environ
+    with modules.active():
+        assert modules.attribute("demo.ops", "kernel")() == (3, False, None, [], "own")
+        assert os.environ["DEMO_SIZE"] == "5" and os.environ.get("DEMO_ABSENT") is None  # asked elsewhere
+        os.environ |= {"DEMO_MORE": "1"}
+    assert os.environ is environ and environ.pop("DEMO_MORE") == "1" and environ.pop("DEMO_OWN") == "own"
+    end = "it gets none, because what is compiled depends on files and settings only"
+    assert modules.warnings.split("\n\n") == [
+        f"demo/ops.py:6: warning: the module asks for DEMO_SIZE: {end}",
+        f"demo/ops.py:7: warning: the module asks for DEMO_LARGE: {end}",
+        f"demo/ops.py:9: warning: the module asks for DEMO_NAME: {end}",
+        f"demo/ops.py:11: warning: the module asks for all environment variables: {end}",
+    ]
 
 
 def test_the_next_job_reads_the_modules_again(tmp_path: Path) -> None:

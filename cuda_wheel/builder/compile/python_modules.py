@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import ast
+import collections.abc
 import copy
 import functools
 import importlib
@@ -465,17 +466,33 @@ class ProjectModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._top = module.partition(".")[0]
         self.read: dict[str, str] = {}
         """Dotted name of each module of the project that was read -> absolute path of its file."""
+        self.variables: dict[str, tuple[str, int]] = {}
+        """Name of each environment variable that the project's modules asked for -> file and line."""
+        self._files: set[str] = set()
+        """Project-relative paths of the modules that were read."""
+
+    @property
+    def warnings(self) -> str:
+        """What the build says about the environment variables that the modules asked for; "" if for none."""
+        return "\n\n".join(
+            f"{file}:{line}: warning: the module asks for {'all environment variables' if name == '*' else name}: "
+            "it gets none, because what is compiled depends on files and settings only"
+            for (file, line), name in sorted((place, name) for name, place in self.variables.items())
+        )
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """Inside the `with` block, imports find the project's modules, and stand-ins. Afterwards these are forgotten:
         the next job of this process reads the files again."""
-        last = _After(self)
+        last, environ = _After(self), os.environ
         sys.meta_path.insert(0, self)
         sys.meta_path.append(last)
+        hidden = _Environment(environ, self._files, self.variables)
+        os.environ = hidden  # noqa: B003
         try:
             yield
         finally:
+            os.environ = environ  # noqa: B003
             sys.meta_path.remove(self)
             sys.meta_path.remove(last)
             self._forget()
@@ -547,6 +564,7 @@ class ProjectModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return ModuleType(spec.name)
         self.read[spec.name] = spec.origin
         file = os.path.relpath(spec.origin, self._root).replace(os.sep, "/")
+        self._files.add(file)
         return _Source(spec.name, spec.origin, file, self._is_foreign).module
 
     def _is_foreign(self, module: str) -> bool:
@@ -555,6 +573,43 @@ class ProjectModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run nothing: the statements run when a name is asked for."""
+
+
+class _Environment(type(os.environ)):  # type: ignore[misc]
+    """The environment variables, of which the project's modules see only those that they set: what is compiled depends
+    on files and settings only. `files` are their paths, as in code objects; what they ask for is added to `asked`."""
+
+    def __init__(self, environ: os._Environ[str], files: Collection[str], asked: dict[str, tuple[str, int]]) -> None:
+        self.__dict__.update(environ.__dict__)  # the same variables
+        self._files = files
+        self._asked = asked
+        self._own: set[str] = set()
+
+    def _is_hidden(self, name: str) -> bool:
+        frame = sys._getframe(2)
+        while frame.f_back is not None and frame.f_code.co_filename in _BETWEEN:
+            frame = frame.f_back
+        file = frame.f_code.co_filename
+        if file not in self._files or name in self._own:
+            return False
+        self._asked.setdefault(name, (file, frame.f_lineno))
+        return True
+
+    def __getitem__(self, name: str) -> str:
+        if self._is_hidden(name):
+            raise KeyError(name)
+        return str(super().__getitem__(name))
+
+    def __setitem__(self, name: str, value: str) -> None:
+        super().__setitem__(name, value)
+        self._own.add(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own) if self._is_hidden("*") else super().__iter__()
+
+
+_BETWEEN = {os.getenv.__code__.co_filename, collections.abc.Mapping.get.__code__.co_filename, __file__}
+"""Files of functions that look up an environment variable for their callers, such as `os.getenv`."""
 
 
 class _After(importlib.abc.MetaPathFinder):

@@ -46,7 +46,7 @@ def compile_triton(job: Job) -> Compiled:
         return kernel, compile_kernel(kernel.function, *_call_of(job, kernel), capability, _options(job, kernel))
 
     kernel, result = compile_with(job, modules, compiled)
-    return _described(job, kernel, result, tuple(sorted(modules.read.values())))
+    return replace(_described(job, kernel, result, tuple(sorted(modules.read.values()))), log=modules.warnings)
 
 
 class _Kernel(NamedTuple):
