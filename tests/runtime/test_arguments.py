@@ -110,7 +110,8 @@ def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
         called.append(value)
         return "called"
 
-    names = {"convert_x": convert, "read_x": {int: convert, bool: convert}, "device": None, "stream": 0, "kept": []}
+    calls = {int: convert, bool: convert}
+    names = {"words_x": calls, "read_x": calls, "device": None, "stream": 0, "kept": []}
     half = 1 << 8 * size - 1
     for value in (0, 1, half // 2, half - 1):
         assert eval(expression, {**names, "value": value, "type_value": int}) == value and not called

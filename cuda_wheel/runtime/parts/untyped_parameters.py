@@ -1,6 +1,7 @@
 """Convert arguments for parameters whose C++ type is unknown, or is an integer type of unknown sign."""
 
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -31,6 +32,41 @@ def untyped_converter(parameter: Parameter, check: bool) -> Converter:
     return UnknownSignConverter(size) if check else Converter(UNSIGNED_FORMATS[size])
 
 
+def _word_expression(value: str, name: str, size: int) -> str:
+    # Such parameters are frequent, and a call would take longer than this comparison.
+    fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * size - 1}"
+    return f"{value} if {fits} else words_{name}[type({value})]({value})"
+
+
+_as_float, _as_word = struct.Struct("<f"), struct.Struct("<I")
+
+
+def _float_word(number: Any) -> int:
+    word: int = _as_word.unpack(_as_float.pack(number))[0]
+    return word
+
+
+class _Words(dict[type, Callable[[Any], int]]):
+    """Type of a number -> function that returns its bytes as an unsigned integer of `size` bytes.
+
+    The types whose numbers all fit need no check: NumPy's of this size. Numbers of others are for `convert`.
+    """
+
+    def __init__(self, size: int, convert: Callable[[Any], int], takes_floats: bool) -> None:
+        self._size = size
+        self._convert = convert
+        self._takes_floats = takes_floats and size == 4
+
+    def __missing__(self, kind: type) -> Callable[[Any], int]:
+        found, mask = self._convert, (1 << 8 * self._size) - 1
+        if self._takes_floats and (kind is float or is_of(kind, "numpy", "float32")):
+            found = _float_word
+        elif kind.__module__ == "numpy" and is_of(kind, "numpy", "integer") and kind().itemsize == self._size:
+            found = lambda number: int(number) & mask  # noqa: E731
+        self[kind] = found
+        return found
+
+
 class UnknownSignConverter(IntegerConverter):
     """Converts an integer for a parameter that may be signed or unsigned.
 
@@ -44,9 +80,10 @@ class UnknownSignConverter(IntegerConverter):
         self._size = size
 
     def expression(self, value: str, name: str) -> str:
-        # Such parameters are frequent, and a call would take longer than this expression.
-        fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * self._size - 1}"
-        return f"{value} if {fits} else convert_{name}({value})"
+        return _word_expression(value, name, self._size)
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {f"words_{name}": _Words(self._size, self.convert, takes_floats=False)}
 
     def _converted(self, number: Any) -> int:
         return integer_of_unknown_sign(number, self._size)
@@ -78,7 +115,10 @@ class RawScalarConverter(IntegerConverter):
         self._size = size
 
     def expression(self, value: str, name: str) -> str:
-        return f"convert_{name}({value})"
+        return _word_expression(value, name, self._size)
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {f"words_{name}": _Words(self._size, self.convert, takes_floats=True)}
 
     def convert(self, value: Any) -> int:
         value = plain_number(value)

@@ -11,9 +11,11 @@ import pytest
 from cuda_wheel.runtime.arguments import (
     plain_number,
 )
+from cuda_wheel.runtime.generated import converted
 from cuda_wheel.runtime.parts.untyped_parameters import (
     RawScalarConverter,
     RawWordConverter,
+    UnknownSignConverter,
 )
 from tests.support.array_libraries import fake
 from tests.support.driver import Driver
@@ -26,6 +28,29 @@ def test_a_scalar_of_machine_code_takes_bytes() -> None:
     for content in (b"abcd", bytearray(b"abcd"), np.frombuffer(b"abcd", "<u4")[0], ctypes.c_uint32(0x64636261)):
         assert RawScalarConverter(4).convert(content) == 0x64636261
     assert refused(RawScalarConverter(4).convert, bytearray(3)) == "takes 4 bytes, not the 3 of bytearray"
+
+
+@pytest.mark.parametrize("make", [RawScalarConverter, UnknownSignConverter])
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_launch_writes_what_the_checks_allow(make: Any, size: int) -> None:
+    """A launch converts numbers of usual types without the checks of `convert`."""
+    numbers: list[Any] = [0, 1, 127, -1, 1 << 31, True, 1.5, -0.0, float("inf"), 1e300, "1", None]
+    numbers += [
+        kind(number) for kind in (np.int8, np.int16, np.int32, np.int64, np.float32, np.float64) for number in (-3, 5)
+    ]
+    numbers += [kind(200) for kind in (np.uint8, np.uint16, np.uint32, np.uint64)] + [np.True_, np.array(7, "i4")]
+    for number in numbers:
+        converter = make(size)
+        try:
+            expected: Any = converter.convert(number)
+        except (TypeError, OverflowError) as error:
+            expected = str(error)
+        for _ in range(2):
+            try:
+                found: Any = int.from_bytes(converted(converter, number, None), "little")
+            except (TypeError, OverflowError) as error:
+                found = str(error)
+            assert found == expected, (number, type(number))
 
 
 @pytest.mark.parametrize("name", ["bool", "bool_"])
