@@ -21,6 +21,7 @@ from startup import installed
 __all__ = ["measure"]
 
 TRITON, LAUNCH, BIND = "Triton's kernel[grid](...)", "launch", "bind"
+TRITON_OP, OPERATOR = "torch.library.triton_op", "cuda_wheel.torch.operator"
 SIZE = 1024
 
 FIRST = """
@@ -49,7 +50,7 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
         (site / "triton_demo/__init__.py").write_text("")  # which makes operators of PyTorch, for both contenders
         sys.path.insert(0, str(site))
         try:
-            return [_launches(rounds), _first_launch(site, rounds)]
+            return [_launches(rounds), _operators(rounds), _first_launch(site, rounds)]
         finally:
             sys.path.remove(str(site))
 
@@ -81,6 +82,62 @@ def _launches(rounds: int | None) -> Result:
         "µs",
         digits=2,
         goals=[Goal(BIND, TRITON, times=0.5), Goal(LAUNCH, TRITON, times=0.8)],
+    )
+
+
+def _operators(rounds: int | None) -> Result:
+    import torch
+
+    import cuda_wheel.torch
+
+    x, y = (torch.ones(SIZE, device="cuda") for _ in range(2))
+    declared = cuda_wheel.torch.operator(
+        "benchmarks::add",
+        module="triton_demo.kernels.elementwise",
+        kernel="add",
+        outputs={"out_ptr": "x_ptr"},
+        values={"n": lambda x_ptr: x_ptr.numel(), "BLOCK": SIZE},
+        read_only="x_ptr, y_ptr",
+        grid=lambda n: -(-n // SIZE),
+    )
+
+    def with_triton(wrap: Any) -> Any:
+        from triton_demo.kernels.elementwise import add
+
+        def function(x: Any, y: Any) -> Any:
+            out = torch.empty_like(x)
+            n = x.numel()
+            wrap(add)[(-(-n // SIZE),)](x, y, out, n, BLOCK=SIZE)
+            return out
+
+        return function
+
+    def triton_op() -> Call:
+        made = torch.library.triton_op(
+            "benchmarks::add_of_triton",
+            with_triton(torch.library.wrap_triton),
+            mutates_args=(),
+            schema="(Tensor x, Tensor y) -> Tensor",
+        )
+        return lambda: made(x, y)
+
+    def plain() -> Call:
+        function = with_triton(lambda kernel: kernel)
+        return lambda: function(x, y)
+
+    return compare(
+        "A PyTorch operator of a Triton kernel",
+        "A new tensor, and one launch of the same kernel. `torch.library.triton_op` makes operators for "
+        f"`torch.compile` and autograd, as ours are; the function is none. {LAUNCHES} calls in each round.",
+        {
+            TRITON_OP: microseconds(triton_op),
+            "a function that calls Triton's kernel[grid](...)": microseconds(plain),
+            OPERATOR: microseconds(lambda: lambda: declared(x, y)),
+        },
+        rounds or 40,
+        "µs",
+        digits=2,
+        goals=[Goal(OPERATOR, TRITON_OP, times=0.5)],
     )
 
 
