@@ -110,15 +110,12 @@ def _operators(rounds: int | None) -> Result:
             wrap(add)[(-(-n // SIZE),)](x, y, out, n, BLOCK=SIZE)
             return out
 
+        function.__annotations__ = dict.fromkeys(("x", "y", "return"), torch.Tensor)
         return function
 
     def triton_op() -> Call:
-        made = torch.library.triton_op(
-            "benchmarks::add_of_triton",
-            with_triton(torch.library.wrap_triton),
-            mutates_args=(),
-            schema="(Tensor x, Tensor y) -> Tensor",
-        )
+        function = with_triton(torch.library.wrap_triton)
+        made = torch.library.triton_op("benchmarks::add_of_triton", function, mutates_args=())
         return lambda: made(x, y)
 
     def plain() -> Call:

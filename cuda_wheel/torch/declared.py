@@ -59,6 +59,13 @@ class Declared(OperatorFunctions):
                 yield f"{name} = {self._expression(f'_output_{name}', output)}"
                 yield self._output_check(name)
 
+    def _versions(self) -> Iterator[str]:
+        """Yield the source lines that tell autograd which inputs the kernel writes."""
+        for each in self._arguments.inputs:
+            if each.written:
+                there = f"if {each.name} is not None: " if each.is_optional else ""
+                yield f"{there}_increment_version({each.name})"
+
     @staticmethod
     def _expression(name: str, each: Bound) -> str:
         """Return the Python expression for a value, output or setting of a declaration: "_value_n" for a constant, or
@@ -280,7 +287,7 @@ class DeclaredFunctions(Declared):
         yield f"_grid = {grid}"
         usual = "_grid > 0 if _type(_grid) is _int else _type(_grid) is _tuple and 0 not in _grid"  # takes no call
         yield f"if ({usual}) or _has_blocks(_grid):"
-        yield from (f"    _increment_version({each.name})" for each in self._arguments.inputs if each.written)
+        yield from (f"    {line}" for line in self._versions())
         stream = "_current_stream(_device)"
         given = [block, stream, *arguments] if by_address else [block, *arguments, f"stream={stream}", *more]
         yield f"    {launch}(_grid, {', '.join(given)})"

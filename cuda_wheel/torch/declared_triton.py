@@ -52,7 +52,7 @@ class TritonFunctions(Declared):
     def _call(self) -> Iterator[str]:
         """Yield the source lines that compute values and outputs, launch the kernel, and return the outputs."""
         yield from self._computations([*self._arguments.values], [*self._arguments.outputs])
-        yield from (f"_increment_version({each.name})" for each in self._arguments.inputs if each.written)
+        yield from self._versions()
         yield f"_launch_on(_device)({self._grid()}, {self._given()}, stream=_current_stream(_device))"
         yield self._return()
 

@@ -124,6 +124,19 @@ def test_several_outputs_made_by_functions(name: str, on_cpu: None) -> None:
     torch.library.opcheck(operator, (x,))
 
 
+def test_a_tensor_that_the_kernel_may_write_may_be_missing(name: str, on_cpu: None) -> None:
+    kernel = StandIn("k", "const float*, float*")
+    operator = cuda_wheel.torch.operator(name, kernel=kernel, arguments="x, y", defaults={"y": None}, grid=1, block=1)
+    assert schema_of(operator) == "(Tensor x, Tensor(y!)? y=None) -> ()"
+    x, y = torch.ones(4), torch.zeros(4)
+    for _ in range(2):
+        version = y._version
+        operator(x)
+        assert y._version == version
+        operator(x, y)
+        assert y._version > version
+
+
 def test_a_tensor_that_the_kernel_writes_is_changed_in_place(name: str, on_cpu: None) -> None:
     def compute(a: float, x: Any, y: Any, n: int) -> None:
         y.numpy()[:] += a * x.numpy()  # PyTorch does not see this change, nor that of a kernel
