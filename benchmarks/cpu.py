@@ -13,6 +13,7 @@ from pathlib import Path
 
 import checking
 import first_build
+import front_ends
 import host_code
 import imports
 import precompiled
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "host-code": partial(host_code.measure, peers, options.rounds),
         "precompiled": partial(precompiled.measure, options.rounds),
         "next-build": partial(wheel_build.measure, options.rounds),
+        "front-ends": partial(front_ends.measure, options.rounds),
         "sizes": partial(sizes.measure, peers, options.rounds),
         "import": partial(imports.measure, options.rounds),
         "checking": partial(checking.measure, options.rounds),
