@@ -23,7 +23,7 @@ from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
+__all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job", "targets_of"]
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,27 @@ def make_plan(
     """
 
     @cache  # most modules have the project's
-    def targets_of(architectures: Architectures, is_triton: bool) -> tuple[Target, ...]:
-        entries, where = architectures.entries, architectures.where
-        targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
-        return triton_targets(entries, targets, where) if is_triton else targets
+    def targets_of_module(architectures: Architectures, is_triton: bool) -> tuple[Target, ...]:
+        return targets_of(architectures, is_triton, toolchain, installed_gpus)
 
     plans = []
     for module in modules:
-        targets = targets_of(module.settings.architectures, module.is_triton)
+        targets = targets_of_module(module.settings.architectures, module.is_triton)
         plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, triton, targets).plan())
     return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, triton)
+
+
+def targets_of(
+    architectures: Architectures,
+    is_triton: bool,
+    toolchain: Toolchain,
+    installed_gpus: Callable[[], Iterable[Version]],
+) -> tuple[Target, ...]:
+    """Return the targets of a module with these architectures; `installed_gpus` and the errors are those of
+    `make_plan`."""
+    entries, where = architectures.entries, architectures.where
+    targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+    return triton_targets(entries, targets, where) if is_triton else targets
 
 
 @dataclass(frozen=True)

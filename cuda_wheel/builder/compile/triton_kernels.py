@@ -17,15 +17,15 @@ from cuda_wheel.builder.config.triton import module_and_function
 from cuda_wheel.builder.errors import CompileError, ToolchainError
 from cuda_wheel.builder.images.assembly import described
 from cuda_wheel.builder.images.ptx_text import normalise
-from cuda_wheel.builder.jobs import Compiled, Declared, Job
+from cuda_wheel.builder.jobs import Compiled, Configurations, Declared, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.triton import CompiledKernel, compile_kernel, import_triton
-from cuda_wheel.runtime.manifest import MacroValue, PythonParameter, full_name
+from cuda_wheel.runtime.manifest import MacroValue, PythonParameter, Variant, full_name
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from cuda_wheel.runtime.parts.formats.ptx import without_contraction
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL, TYPES, Type, read_type, value_of, written
 
-__all__ = ["compile_triton"]
+__all__ = ["compile_triton", "read_configurations"]
 
 _HIDDEN = ("global_scratch", "profile_scratch")
 """Names of the pointers that Triton adds after a kernel's own parameters, in this order; releases before 3.5 add the
@@ -35,14 +35,10 @@ first only. Source: `make_launcher` in Triton's back end for NVIDIA GPUs."""
 @phase("compiling")
 def compile_triton(job: Job) -> Compiled:
     """Return a job's PTX and cubin, as Triton makes them; raises CompileError and ToolchainError."""
-    import_triton()
-    capability = int(job.arch.rstrip("a"))
-    module, name = module_and_function(str(dict(job.variant)[KERNEL]))
-    modules = ProjectModules(job.root, module, job.source, known_values(capability))
-    _set_driver(capability)
+    capability, modules = _prepared(job)
     with modules.active():
         while True:
-            kernel = _Kernel.found(job, modules, module, name)
+            kernel = _Kernel.found(job, modules)
             call = _call_of(job, kernel)
             try:
                 result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
@@ -55,6 +51,63 @@ def compile_triton(job: Job) -> Compiled:
     return _described(job, kernel, result, tuple(sorted(modules.read.values())))
 
 
+def _prepared(job: Job) -> tuple[int, ProjectModules]:
+    """Return the compute capability of a job, as a number such as 90, and the project's modules for it."""
+    import_triton()
+    capability = int(job.arch.rstrip("a"))
+    module, _ = module_and_function(str(dict(job.variant)[KERNEL]))
+    _set_driver(capability)
+    return capability, ProjectModules(job.root, module, job.source, known_values(capability))
+
+
+def read_configurations(job: Job) -> Configurations:
+    """Return the configurations of the `triton.autotune` of a job's kernel, each as a variant has it.
+
+    Of the job's variant, only the kernel's name counts. Raises CompileError for a kernel without them, for those that
+    depend on what is not known, and for those that only Triton's own launch can use; and what `compile_triton` raises.
+    """
+    _, modules = _prepared(job)
+    with modules.active():
+        kernel = _Kernel.found(job, modules)
+        where = f"{job.source}: error: {dict(job.variant)[KERNEL]}"
+        if len(kernel.tuners) != 1:
+            raise CompileError(
+                f"{where} has {'several' if kernel.tuners else 'no'} @triton.autotune, so that autotune = true means "
+                "nothing: leave it out, and list what to compile in arguments, num-warps and num-stages"
+            )
+        (tuner,) = kernel.tuners
+        if isinstance(tuner, UndecidedTuning):
+            raise CompileError(
+                f"{where}: the configurations of its triton.autotune are not known, because {tuner.reason} Or leave "
+                "out autotune = true, and list what to compile in arguments, num-warps and num-stages"
+            )
+        found = dict.fromkeys(
+            _configuration(f"{where}: configuration {number} of its triton.autotune", each)
+            for number, each in enumerate(tuner.configs, 1)
+        )
+    return Configurations(tuple(found), tuple(sorted(modules.read.values())))
+
+
+def _configuration(where: str, config: Any) -> Variant:
+    """Return a `triton.Config` as the constants and options of a variant. Raises CompileError."""
+    for hook in ("pre_hook", "ir_override"):
+        if getattr(config, hook, None) is not None:
+            what = "is called before each launch" if hook == "pre_hook" else "replaces the kernel's code"
+            raise CompileError(
+                f"{where} has {hook}, which {what}, by Triton only: leave out autotune = true, list what to compile in "
+                "arguments, num-warps and num-stages, and let the code that launches do what the hook does"
+            )
+    pairs = {}
+    for name, value in config.all_kwargs().items():
+        text = written(value)
+        if text is None:
+            raise CompileError(f"{where} has {name} = {value!r}, which is no number, string or type of triton.language")
+        pairs[name] = text
+    if pairs.get("num_ctas") == 1:
+        del pairs["num_ctas"]
+    return tuple(sorted(pairs.items()))
+
+
 class _Kernel(NamedTuple):
     """A kernel in a module of the project."""
 
@@ -63,10 +116,13 @@ class _Kernel(NamedTuple):
     parameters: tuple[PythonParameter, ...]
     defaults: Mapping[str, Any]
     """Parameter -> default, as Python has it."""
+    tuners: tuple[Any, ...]
+    """Triton's `Autotuner` of each `triton.autotune` around the function, or `UndecidedTuning`."""
 
     @classmethod
-    def found(cls, job: Job, modules: ProjectModules, module: str, name: str) -> _Kernel:
-        """Import a kernel, and read its parameters. Raises CompileError."""
+    def found(cls, job: Job, modules: ProjectModules) -> _Kernel:
+        """Import a job's kernel, and read its parameters. Raises CompileError."""
+        module, name = module_and_function(str(dict(job.variant)[KERNEL]))
         try:
             found = modules.attribute(module, name)
         except AttributeError as error:
@@ -75,14 +131,17 @@ class _Kernel(NamedTuple):
             raise CompileError(_error_text(job, error, "cannot be imported")) from error
         tuned: set[str] = set()
         computed: set[str] = set()
+        tuners = []
         function = found
         while isinstance(function, StandIn) or not hasattr(function, "params"):
             if isinstance(function, StandIn) or not hasattr(function, "fn"):
                 raise CompileError(f"{job.source}: error: {name} is not a Triton kernel, but {found!r}")
             if isinstance(function, UndecidedTuning):
                 tuned.update(function.names)
+                tuners.append(function)
             elif hasattr(function, "configs"):  # triton.autotune
                 tuned.update(each for config in function.configs for each in config.kwargs)
+                tuners.append(function)
             elif isinstance(getattr(function, "values", None), dict):  # triton.heuristics
                 computed.update(function.values)
             function = function.fn
@@ -96,7 +155,7 @@ class _Kernel(NamedTuple):
                 is_wrapped = type(each.default).__name__ == "constexpr"
                 default = written(each.default.value if is_wrapped else each.default)
             parameters.append((each.name, kind, default))
-        return cls(function, tuple(parameters), defaults)
+        return cls(function, tuple(parameters), defaults, tuple(tuners))
 
 
 def _constant(job: Job, name: str, value: MacroValue) -> Any:

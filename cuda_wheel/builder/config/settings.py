@@ -395,6 +395,12 @@ class TritonConfig:
     num_warps: tuple[int, ...] = _key(COUNTS, (4,), "Warps of a block, or a list: each is compiled.", "4")
     num_stages: tuple[int, ...] = _key(COUNTS, (3,), "Stages of software pipelining, or a list.", "3")
     num_ctas: tuple[int, ...] = _key(COUNTS, (1,), "Blocks of a cluster, or a list.", "1")
+    autotune: bool = _key(
+        FLAG,
+        False,
+        "Compile what `@triton.autotune` in the source lists: constants, warps, stages and blocks of a cluster.",
+        "false",
+    )
     options: Variant = _key(
         OTHER_OPTIONS, (), "Further options of Triton's compiler, such as `{ maxnreg = 128 }`.", "{}"
     )
@@ -410,7 +416,7 @@ class TritonConfig:
     def variants(self, where: str) -> list[Variant]:
         """Return the kernel's variants, in the order of its rows; raises ConfigError, which names the table `where`."""
         counts = self.num_warps, self.num_stages, self.num_ctas
-        return kernel_variants(self.kernel, self.arguments, *counts, self.options, where)
+        return kernel_variants(self.kernel, self.arguments, *counts, self.options, where, self.autotune)
 
 
 @dataclass(frozen=True)
@@ -530,6 +536,9 @@ def _triton(own: Mapping[str, Any], where: str) -> TritonConfig:
     for key, value in (("kernel", table.kernel), ("arguments", table.arguments)):
         if not value:
             raise ConfigError(f'{where} has no {key}: it needs kernel = "MODULE:FUNCTION" and arguments.')
+    for key in ("num-warps", "num-stages", "num-ctas"):
+        if table.autotune and key in own:
+            raise ConfigError(f"{where} has {key} and autotune = true, which takes it from the source: leave one out.")
     return table
 
 

@@ -17,7 +17,20 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, same_macros
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL, OPTIONS, is_type
 
-__all__ = ["ARGUMENTS", "COUNTS", "KERNEL_PATH", "OTHER_OPTIONS", "Rows", "kernel_variants", "module_and_function"]
+__all__ = [
+    "ARGUMENTS",
+    "COUNTS",
+    "KERNEL_PATH",
+    "OTHER_OPTIONS",
+    "Rows",
+    "awaits_configurations",
+    "completed",
+    "kernel_variants",
+    "module_and_function",
+]
+
+_AUTOTUNE = "autotune"
+"""Number of warps of a variant that awaits the configurations of `triton.autotune` in the source."""
 
 Rows = tuple[tuple[tuple[str, tuple[MacroValue, ...]], ...], ...]
 """Rows of arguments. A row has (parameter, its values) for each parameter; the product of the values is meant."""
@@ -163,20 +176,55 @@ def kernel_variants(
     ctas: Sequence[int],
     options: Variant,
     where: str,
+    autotune: bool = False,
 ) -> list[Variant]:
     """Return the variants that one `[[tool.cuda-wheel.triton]]` describes, in the order of its rows.
 
-    Raises ConfigError if a combination of arguments and options stands there twice.
+    With `autotune`, the configurations of the source have the numbers of warps, stages and blocks: there is a variant
+    for each row, which `completed` replaces. Raises ConfigError if a combination of arguments and options stands there
+    twice.
     """
     shared: dict[str, Sequence[MacroValue]] = {"num_warps": warps, "num_stages": stages, "num_ctas": ctas}
+    if autotune:
+        shared = {"num_warps": [_AUTOTUNE]}
     found: dict[object, Variant] = {}
     for row in rows:
         lists: Mapping[str, Sequence[MacroValue]] = {**dict(row), **shared}
         for values in itertools.product(*lists.values()):
             pairs = {KERNEL: kernel, **dict(zip(lists, values, strict=True)), **dict(options)}
-            if pairs["num_ctas"] == 1:
+            if pairs.get("num_ctas") == 1:
                 del pairs["num_ctas"]
             variant = tuple(sorted(pairs.items()))
             if found.setdefault(same_macros(pairs), variant) is not variant:
                 raise ConfigError(f"{where} has {full_name(kernel, variant)} twice: leave one out.")
     return list(found.values())
+
+
+def awaits_configurations(variant: Variant) -> bool:
+    """Return whether a variant is one that `completed` replaces."""
+    return ("num_warps", _AUTOTUNE) in variant
+
+
+def completed(variants: Iterable[Variant], configurations: Mapping[str, Sequence[Variant]]) -> tuple[Variant, ...]:
+    """Return the variants with one for each configuration of the kernel, in place of each that awaits them.
+
+    `configurations` are kernel -> the constants and options of each configuration. Raises ConfigError if the settings
+    have a value that the configurations have too.
+    """
+    found: dict[object, Variant] = {}
+    for variant in variants:
+        if not awaits_configurations(variant):
+            found.setdefault(same_macros(variant), variant)
+            continue
+        own = {name: value for name, value in variant if value != _AUTOTUNE or name != "num_warps"}
+        kernel = str(own[KERNEL])
+        for configuration in configurations[kernel]:
+            both = [name for name, _ in configuration if name in own]
+            if both:
+                raise ConfigError(
+                    f"[[tool.cuda-wheel.triton]] of {kernel} has {both[0]}, and so have the configurations of its "
+                    "triton.autotune: leave it out, or leave out autotune = true."
+                )
+            pairs = {**own, **dict(configuration)}
+            found.setdefault(same_macros(pairs), tuple(sorted(pairs.items())))
+    return tuple(found.values())
