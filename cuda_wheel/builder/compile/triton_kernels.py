@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -81,15 +81,17 @@ def read_configurations(job: Job) -> Configurations:
                 f"{where}: the configurations of its triton.autotune are not known, because {tuner.reason} Or leave "
                 "out autotune = true, and list what to compile in arguments, num-warps and num-stages"
             )
+        names = {name for name, _, _ in kernel.parameters}
         found = dict.fromkeys(
-            _configuration(f"{where}: configuration {number} of its triton.autotune", each)
+            _configuration(f"{where}: configuration {number} of its triton.autotune", each, names)
             for number, each in enumerate(tuner.configs, 1)
         )
     return Configurations(tuple(found), tuple(sorted(modules.read.values())))
 
 
-def _configuration(where: str, config: Any) -> Variant:
-    """Return a `triton.Config` as the constants and options of a variant. Raises CompileError."""
+def _configuration(where: str, config: Any, names: Collection[str]) -> Variant:
+    """Return a `triton.Config` as the constants and options of a variant. `names` are the kernel's parameters. Raises
+    CompileError."""
     for hook in ("pre_hook", "ir_override"):
         if getattr(config, hook, None) is not None:
             what = "is called before each launch" if hook == "pre_hook" else "replaces the kernel's code"
@@ -102,7 +104,7 @@ def _configuration(where: str, config: Any) -> Variant:
         text = written(value)
         if text is None:
             raise CompileError(f"{where} has {name} = {value!r}, which is no number, string or type of triton.language")
-        pairs[name] = text
+        pairs[name] = text if name in names or not isinstance(value, str) else value
     if pairs.get("num_ctas") == 1:
         del pairs["num_ctas"]
     return tuple(sorted(pairs.items()))

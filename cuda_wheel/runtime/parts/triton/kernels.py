@@ -5,7 +5,7 @@ A module has a variant for each kernel and each set of types, constants and opti
 types, hints and constants find it in a dictionary.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,7 +18,8 @@ from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
-from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type, value_of, written
+from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
+from .tuned import TunedChoices, agrees, check_row, has_table
 
 __all__ = ["TritonKernel", "TritonModule"]
 
@@ -36,6 +37,9 @@ _INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float
 
 _ANY = ":?"
 """In the place of a hint: the address or number may be any. Alone: the constant may be any."""
+
+_MOST_KEYS = 4096
+"""Maximum number of keys of one generated `launch`. Values of arguments are in keys only if a table chooses by them."""
 
 _I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
 
@@ -86,13 +90,38 @@ class TritonModule(Mapping[str, "TritonKernel"]):
         compiled: dict[str, list[Mapping[str, Any]]] = {}
         for variant in variants:
             compiled.setdefault(str(dict(variant)[KERNEL]), []).append(dict(variant))
-        for path, of_kernel in compiled.items():
-            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
-            (info,) = manifest.kernels
-            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, load)
         self._by_name: dict[str, list[str]] = {}
         for path in compiled:
             self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
+        is_tuned = has_table(name)
+        for path, of_kernel in compiled.items():
+            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
+            (info,) = manifest.kernels
+            tuned = self._tuned_choices(path, info.python, of_kernel, device) if is_tuned else None
+            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, load, tuned)
+            self._by_path[path].module = self
+
+    def _tuned_choices(
+        self, path: str, parameters: Sequence[PythonParameter], variants: Sequence[_Compiled], device: int | None
+    ) -> TunedChoices | None:
+        """Return what the module's table has for the launches of a kernel; None if it has nothing. Raises ImageError
+        for a table or a row that is not valid."""
+        need("tuned-tables")
+        from ..tuned_rows import problem_text, table_of  # few modules have a table
+
+        rows, where = table_of(self.name)
+        short = path.rpartition(":")[2]
+        names = (path, short) if len(self._by_name[short]) == 1 else (path,)
+        own = [row for row in rows if row.name in names]
+        for row in own:
+            try:
+                check_row(row, parameters, variants)
+            except ImageError as error:
+                raise ImageError(
+                    f"{where}, choice {row.name!r} for {row.gpu} and {problem_text(row.problem)}: {error}. Tune it "
+                    "again with cuda-wheel tune, or remove the choice."
+                ) from None
+        return TunedChoices(own, where, [name for name, _, _ in parameters], device) if own else None
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -134,6 +163,9 @@ class TritonModule(Mapping[str, "TritonKernel"]):
 class TritonKernel:
     """A Triton kernel. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
 
+    module: TritonModule
+    """The module that the kernel is of."""
+
     def __init__(
         self,
         module: str,
@@ -141,6 +173,7 @@ class TritonKernel:
         parameters: Sequence[PythonParameter],
         variants: Sequence[_Compiled],
         load: Callable[[Mapping[str, Any]], Module],
+        tuned: TunedChoices | None = None,
     ) -> None:
         self.name = path.rpartition(":")[2]
         self.parameters = tuple(parameters)
@@ -148,6 +181,7 @@ class TritonKernel:
         self._module = module
         self._variants = tuple(variants)
         self._load = load
+        self._tuned = tuned
         self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
         self._arguments = frozenset(at for at, (_, kind, _) in enumerate(parameters) if kind == "argument")
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
@@ -155,7 +189,9 @@ class TritonKernel:
         """Element type of an array, as its library has it -> Triton's name."""
         self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = {}
         """Key of the generated `launch` -> (function that launches, `_Prepared.constants`)."""
-        source = _launch_source(self.parameters, variants)
+        self._runs: dict[int, Callable[..., None]] = {}
+        """`id` of what `_prepared` has -> function that launches."""
+        source = _launch_source(self.parameters, variants, tuned.keys if tuned else frozenset())
         if source is not None:
             defaults = [
                 _MISSING if default is None or kind in ("tuned", "computed") else value_of(default)
@@ -175,9 +211,9 @@ class TritonKernel:
 
         `grid` has one to three numbers of blocks, or is a function of all arguments, constants and options by name that
         returns them; a grid with a 0 launches nothing. Arrays, numbers and `stream` are as in `Kernel.launch`. Options
-        (`num_warps`, `num_stages`, `num_ctas`) choose among what was compiled; without them, the settings' first
-        that fits is launched. What was compiled for arguments that are divisible by 16, or equal to 1, is preferred
-        where they are.
+        (`num_warps`, `num_stages`, `num_ctas`) choose among what was compiled. Of what a launch leaves open, the table
+        of `cuda-wheel tune` chooses if the package has one, else the settings' first that fits is launched. What was
+        compiled for arguments that are divisible by 16, or equal to 1, is preferred where they are.
 
         Raises ArgumentError if nothing was compiled for these arguments; it lists what was. Raises what `load` and
         `Kernel.launch` raise.
@@ -208,7 +244,12 @@ class TritonKernel:
             return
         prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options)
         if key is not None and prepared.blocks == 1:
-            self._known[key] = _quick_launch(prepared, len(values)), prepared.constants
+            run = self._runs.get(id(prepared))
+            if run is None:
+                run = self._runs[id(prepared)] = _quick_launch(prepared, len(values))
+            if len(self._known) >= _MOST_KEYS:
+                self._known.clear()
+            self._known[key] = run, prepared.constants
 
     def _launch_with_scratch(
         self, blocks: tuple[int, ...], prepared: _Prepared, given: Sequence[Any], stream: Any
@@ -397,22 +438,33 @@ class TritonKernel:
         kinds = [
             self._kind(value) if at in self._arguments else _constant_text(value) for at, value in enumerate(values)
         ]
-        key = (*kinds, *options.items()) if options else tuple(kinds)
+        tuned = () if self._tuned is None else self._tuned.choice(values, kinds)
+        key = (*kinds, *options.items(), tuned) if options or tuned else tuple(kinds)
         try:
             return self._prepared[key]
         except KeyError:
             pass
-        chosen = self._chosen(kinds, values, options)
+        chosen = self._chosen(kinds, values, options, dict(tuned))
         return self._prepared.setdefault(key, self._loaded(chosen))
 
-    def _chosen(self, kinds: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]) -> _Compiled:
-        """Return the variant for arguments of these kinds: of those that fit, the one that was compiled with the most
-        hints; of several, the first. Raises ArgumentError if none fits."""
-        best: tuple[int, _Compiled] | None = None
+    def _chosen(
+        self,
+        kinds: Sequence[str],
+        values: Sequence[Any],
+        options: Mapping[str, Any],
+        tuned: Mapping[str, Any] = {},
+    ) -> _Compiled:
+        """Return the variant for arguments of these kinds: of those that fit, one with the constants and options
+        `tuned`; of several, the one that was compiled with the most hints, and the first of these. Raises ArgumentError
+        if none fits."""
+        best: tuple[tuple[bool, int], _Compiled] | None = None
         for each in self._variants:
             points = self._points(each, kinds, values, options)
-            if points is not None and (best is None or points > best[0]):
-                best = points, each
+            if points is None:
+                continue
+            rank = agrees(each, tuned), points
+            if best is None or rank > best[0]:
+                best = rank, each
         if best is None:
             raise ArgumentError(self._nothing_fits(kinds, options))
         return best[1]
@@ -431,11 +483,7 @@ class TritonKernel:
             if points is None:
                 return None
             total += points
-        for name, value in options.items():
-            built = compiled.get(name, 1 if name == "num_ctas" else None)
-            if built is None or macro_text(built) != macro_text(value):
-                return None
-        return total
+        return total if agrees(compiled, options) else None
 
     def _nothing_fits(self, kinds: Sequence[str], options: Mapping[str, Any]) -> str:
         pairs = [*zip(self._names, kinds, strict=True), *options.items()]
@@ -525,8 +573,13 @@ _OWN_NAMES = {
 }  # fmt: skip
 
 
-def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs."""
+def _launch_source(
+    parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]], tuned: Collection[str]
+) -> str | None:
+    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs.
+
+    `tuned` are the parameters by whose values the table of tuned choices chooses.
+    """
     names = [name for name, _, _ in parameters]
     if not names or not _OWN_NAMES.isdisjoint(names):
         return None
@@ -541,8 +594,11 @@ def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Map
             keys.append(f"{name}.dtype, {name}.data_ptr() & 15 == 0")
         else:
             is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
-            other = f"type({name}) is float or fail()"
-            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
+            if name in tuned:
+                keys.append(f"(type({name}), {name}) if {is_small} or type({name}) is float else fail()")
+            else:
+                other = f"type({name}) is float or fail()"
+                keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
     return _LAUNCH.format(
         parameters=", ".join(f"{name}=defaults[{at}]" for at, name in enumerate(names)),
         key=", ".join(keys) + ",",
@@ -586,16 +642,8 @@ def _fit(built: str, kind: str) -> int | None:
 
 
 def _constant_text(value: Any) -> str:
-    """Return a constant as the text that a variant's value has: `1024` -> "1024", `"relu"` -> "'relu'"."""
-    if value is _MISSING:
-        return "left out"
-    if isinstance(value, str) and value.startswith("tl."):
-        return value
-    found = written(value)
-    if found is None:
-        value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
-        found = int(value) if hasattr(value, "__index__") else written(value)
-    return value_text(value) if found is None else macro_text(found)
+    """Return a constant as the text that a variant's value has; see `constant_text`."""
+    return "left out" if value is _MISSING else constant_text(value)
 
 
 def _address(array: Any) -> int:

@@ -25,9 +25,21 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...manifest import MacroValue
+from ...arguments import plain_number, value_text
+from ...manifest import MacroValue, macro_text
 
-__all__ = ["KERNEL", "KINDS", "OPTIONS", "TYPES", "Type", "is_type", "read_type", "value_of", "written"]
+__all__ = [
+    "KERNEL",
+    "KINDS",
+    "OPTIONS",
+    "TYPES",
+    "Type",
+    "constant_text",
+    "is_type",
+    "read_type",
+    "value_of",
+    "written",
+]
 
 KERNEL = "triton"
 """Key of the kernel in a variant."""
@@ -112,3 +124,14 @@ def value_of(value: Any) -> Any:
 
         return literal_eval(value)
     return value
+
+
+def constant_text(value: Any) -> str:
+    """Return a constant of a launch as the text that a variant's value has: `1024` -> "1024", `"relu"` -> "'relu'"."""
+    if isinstance(value, str) and value.startswith("tl."):
+        return value
+    found = written(value)
+    if found is None:
+        value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
+        found = int(value) if hasattr(value, "__index__") else written(value)
+    return value_text(value) if found is None else macro_text(found)
