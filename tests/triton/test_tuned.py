@@ -58,7 +58,7 @@ def built(root: Path) -> list[dict[str, Any]]:
     result = run_cuda_wheel("build", "-o", root / "output", root)
     assert result.returncode == 0, result.stdout
     manifests = all_manifests((root / "output/demo/cases.fatbin.json").read_bytes(), "the manifest")
-    assert all(dict((name, kind) for name, kind, _ in each.kernels[0].python)["BLOCK"] == "tuned" for each in manifests)
+    assert all({name: kind for name, kind, _ in each.kernels[0].python}["BLOCK"] == "tuned" for each in manifests)
     return [dict(each.variant) for each in manifests]
 
 
