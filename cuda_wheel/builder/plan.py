@@ -22,6 +22,7 @@ from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
 from cuda_wheel.runtime.manifest import Target, Version
+from cuda_wheel.runtime.parts.triton.signatures import KERNEL, read_type
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job", "targets_of"]
 
@@ -141,6 +142,7 @@ class _ModulePlanner:
 
     def plan(self) -> ModulePlan:
         targets = self.targets
+        _check_descriptors(self.module, targets)
         is_linked = self.module.settings.link != "none"
         if self.module.ready and is_linked:
             _check_virtual(self.module, targets)
@@ -274,6 +276,26 @@ class _ModulePlanner:
             *({"none": (), "ptx": FORM_OPTIONS["ptx"], "lto": FORM_OPTIONS["lto"]}[settings.link]),
         )
 
+
+def _check_descriptors(module: SourceModule, targets: Sequence[Target]) -> None:
+    """Raise ConfigError if a Triton kernel with tensor descriptors has targets before and after their introduction."""
+    types = map(read_type, dict(module.variant).values() if module.is_triton else ())
+    if not any(type_ is not None and type_.block for type_ in types):
+        return
+    early = [str(target) for target in targets if target.capability < FIRST_WITH_TENSOR_MAPS]
+    if early and len(early) < len(targets):
+        late = ", ".join(str(target) for target in targets if str(target) not in early)
+        kernel = dict(module.variant)[KERNEL]
+        raise ConfigError(
+            f"{module.settings.architectures.where} has {', '.join(early)} and {late}, and {kernel} has tensor "
+            "descriptors, which are other parameters before compute capability 9.0: give its "
+            "[[tool.cuda-wheel.triton]] architectures that are all before 9.0 or all from 9.0 on, such as "
+            '["90-real", "100-real"].'
+        )
+
+
+FIRST_WITH_TENSOR_MAPS: Version = (9, 0)
+"""First compute capability for which Triton's tensor descriptors are tensor maps."""
 
 TRITON_OPTIONS = ("--triton",)
 """Options of jobs for Triton kernels. No compiler gets them: a worker serves one set of options, and by these, no

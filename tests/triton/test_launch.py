@@ -144,7 +144,7 @@ def test_unknown_names_are_said(module: tuple[Any, Driver]) -> None:
         cuda_wheel.load("demo.cases", triton="demo.cases:scale")
     exact = dict(kernels["scale"].variants[0])
     assert list(cuda_wheel.load("demo.cases", **exact)) == ["scale"]
-    with pytest.raises(ArgumentError, match="takes arrays on the GPU, numbers and None"):
+    with pytest.raises(ArgumentError, match="takes arrays on the GPU, numbers, tensor descriptors and None"):
         kernels["scale"].launch(1, f32(), [1.0], 32, 0.5)
     with pytest.raises(ArgumentError, match="an array of <c8 is of no type that Triton has"):
         kernels["scale"].launch(1, f32(), array_interface(8, "<c8"), 32, 0.5)

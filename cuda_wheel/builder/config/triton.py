@@ -100,6 +100,8 @@ def _argument(value: Any, where: str) -> MacroValue:
         )
     if is_type(value) or value == "None":
         return value
+    if value.startswith("tensordesc<"):
+        return _descriptor(value, where)
     if match := _DTYPE.fullmatch(value):
         return f"tl.{match[1]}"
     if value.startswith("*") or re.fullmatch(r"(?:i|u|fp|bf)\d+\w*(?::\w+)?", value, re.ASCII):
@@ -112,6 +114,42 @@ def _argument(value: Any, where: str) -> MacroValue:
             raise ConfigError(f"{where}: {value} has no second quotation mark.")
         value = value[1:-1]
     return repr(value)
+
+
+_DESCRIPTOR = re.compile(r"tensordesc<\s*(\w+)\s*\[([\w\s,]+)\]\s*>", re.ASCII)
+
+
+def _descriptor(value: str, where: str) -> str:
+    """Return the type of a tensor descriptor as it stands in a variant, in which a size may be the name of a constant.
+    Raises ConfigError."""
+    match = _DESCRIPTOR.fullmatch(value)
+    sizes = [each.strip() for each in match[2].split(",")] if match else []
+    named = [re.sub(r"[A-Za-z_]\w*", "1", size) for size in sizes]
+    if match is None or not is_type(f"tensordesc<{match[1]}[{', '.join(named)}]>"):
+        raise ConfigError(
+            f'{where}: {value!r} is not a type of Triton: a tensor descriptor is "tensordesc<fp16[128, 64]>", with an '
+            "element type and one to five sizes of a block, each a number or the name of a constant."
+        )
+    return f"tensordesc<{match[1]}[{', '.join(sizes)}]>"
+
+
+def _with_sizes(pairs: Mapping[str, MacroValue], where: str) -> dict[str, MacroValue]:
+    """Return the values of a variant, with the values of constants in place of their names in tensor descriptors.
+    Raises ConfigError for a name without a whole number."""
+
+    def size(match: re.Match[str]) -> str:
+        found = pairs.get(match[0])
+        if type(found) is not int:
+            raise ConfigError(f"{where} has a tensor descriptor with the size {match[0]}, which is not a whole number.")
+        return str(found)
+
+    def settled(value: MacroValue) -> MacroValue:
+        if not isinstance(value, str) or not value.startswith("tensordesc<"):
+            return value
+        head, bracket, rest = value.partition("[")
+        return head + bracket + re.sub(r"[A-Za-z_]\w*", size, rest)
+
+    return {name: settled(value) for name, value in pairs.items()}
 
 
 ARGUMENTS: Kind[Rows] = Kind(
@@ -194,6 +232,8 @@ def kernel_variants(
             pairs = {KERNEL: kernel, **dict(zip(lists, values, strict=True)), **dict(options)}
             if pairs.get("num_ctas") == 1:
                 del pairs["num_ctas"]
+            if not autotune:
+                pairs = _with_sizes(pairs, where)
             variant = tuple(sorted(pairs.items()))
             if found.setdefault(same_macros(pairs), variant) is not variant:
                 raise ConfigError(f"{where} has {full_name(kernel, variant)} twice: leave one out.")
@@ -225,6 +265,6 @@ def completed(variants: Iterable[Variant], configurations: Mapping[str, Sequence
                     f"[[tool.cuda-wheel.triton]] of {kernel} has {both[0]}, and so have the configurations of its "
                     "triton.autotune: leave it out, or leave out autotune = true."
                 )
-            pairs = {**own, **dict(configuration)}
+            pairs = _with_sizes({**own, **dict(configuration)}, f"[[tool.cuda-wheel.triton]] of {kernel}")
             found.setdefault(same_macros(pairs), tuple(sorted(pairs.items())))
     return tuple(found.values())

@@ -18,7 +18,8 @@ from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
-from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
+from .descriptors import Descriptors, block_of, is_descriptor
+from .signatures import HIDDEN, KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
 from .tuned import TunedChoices, agrees, check_row, has_table
 
 __all__ = ["TritonKernel", "TritonModule"]
@@ -68,6 +69,8 @@ class _Prepared(NamedTuple):
     """Bytes of global memory that each block needs."""
     constants: Mapping[str, Any]
     """Constants and options by name, for a grid that is a function."""
+    descriptors: Descriptors | None
+    """Conversion of the arguments that are tensor descriptors; None if none is."""
 
 
 class TritonModule(Mapping[str, "TritonKernel"]):
@@ -239,8 +242,8 @@ class TritonKernel:
         if 0 in blocks:
             return
         given = [values[at] for at in prepared.places]
-        if prepared.scratch:
-            self._launch_with_scratch(blocks, prepared, given, stream)
+        if prepared.scratch or prepared.descriptors:
+            self._launch_otherwise(blocks, prepared, given, stream)
             return
         prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options)
         if key is not None and prepared.blocks == 1:
@@ -251,11 +254,20 @@ class TritonKernel:
                 self._known.clear()
             self._known[key] = run, prepared.constants
 
-    def _launch_with_scratch(
+    def _launch_otherwise(
         self, blocks: tuple[int, ...], prepared: _Prepared, given: Sequence[Any], stream: Any
     ) -> None:
-        """Launch with scratch memory, which is allocated and freed on the launch's stream."""
-        driver, chosen = cuda_driver(), _stream_of(prepared.kernel, given, stream)
+        """Launch with tensor descriptors, or with scratch memory, which is allocated and freed on the launch's
+        stream."""
+        arrays = given
+        if prepared.descriptors is not None:
+            given = prepared.descriptors.expanded(given)
+            arrays = prepared.descriptors.arrays(arrays)
+        chosen = _stream_of(prepared.kernel, arrays, stream)
+        if not prepared.scratch:
+            prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=chosen, **prepared.options)
+            return
+        driver = cuda_driver()
         size = prepared.scratch * prod(blocks)
         result = driver.cuMemAllocAsync(size, chosen)
         address = int(check_result(result, f"allocating {size} bytes of scratch memory"))
@@ -284,10 +296,10 @@ class TritonKernel:
         given = [values[at] for at in prepared.places]
         if 0 in blocks:
             return lambda *others: None
-        if prepared.scratch:
+        if prepared.scratch or prepared.descriptors:
 
             def inner(*others: Any) -> None:
-                self._launch_with_scratch(blocks, prepared, [*others, *given[len(others) :]], stream)
+                self._launch_otherwise(blocks, prepared, [*others, *given[len(others) :]], stream)
 
         else:
             inner = prepared.kernel.bind(
@@ -358,6 +370,8 @@ class TritonKernel:
                 return "fp32"
             if value is None:
                 return "None"
+            if is_descriptor(value):
+                return f"tensordesc<{self._element(value.base)}[{', '.join(map(str, block_of(value)))}]>"
             if hasattr(value, "dtype") and getattr(value, "shape", None) != ():
                 return self._kind_of_array(value)
             if hasattr(value, "data_ptr") or hasattr(value, "__cuda_array_interface__"):
@@ -375,7 +389,9 @@ class TritonKernel:
                 return f"{'i64' if number < _I64 else 'u64'}{hint}"
         if hasattr(kind, "__float__"):
             return "fp32"
-        raise ArgumentError(f"{self.name} takes arrays on the GPU, numbers and None, not {value_text(value)}")
+        raise ArgumentError(
+            f"{self.name} takes arrays on the GPU, numbers, tensor descriptors and None, not {value_text(value)}"
+        )
 
     def _kind_of_array(self, array: Any) -> str:
         element = self._element(array)
@@ -516,6 +532,9 @@ class TritonKernel:
             for at, (name, _, default) in enumerate(self.parameters)
             if (type_ := read_type(compiled.get(name, default))) is not None and type_.hint != "1"
         }
+        names = [self.parameters[at][0] for at in types]
+        blocked = {place: type_ for place, type_ in enumerate(types.values()) if type_.block}
+        own = [each.name for each in kernel.info.parameters]
         blocks = figures.get("ctas", 1)
         options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
         options |= {name: True for name in ("cooperative", "programmatic") if name in figures}
@@ -525,7 +544,7 @@ class TritonKernel:
             launch=launcher_of(kernel).launch,
             places=tuple(types),
             types=tuple(types.values()),
-            hidden=(None,) * (len(kernel.info.parameters) - len(types)),
+            hidden=(None,) * sum(name in HIDDEN for name in own),
             threads=figures["threads"],
             blocks=blocks,
             options=options,
@@ -533,6 +552,7 @@ class TritonKernel:
             constants={
                 name: value_of(value) for name, value in compiled.items() if name != KERNEL and read_type(value) is None
             },
+            descriptors=Descriptors(blocked, names, figures, own) if blocked else None,
         )
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
@@ -576,7 +596,8 @@ _OWN_NAMES = {
 def _launch_source(
     parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]], tuned: Collection[str]
 ) -> str | None:
-    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs.
+    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs, and for
+    one with tensor descriptors.
 
     `tuned` are the parameters by whose values the table of tuned choices chooses.
     """
@@ -586,6 +607,8 @@ def _launch_source(
     keys = []
     for name, kind, default in parameters:
         types = [read_type(each.get(name, default)) for each in variants]
+        if any(type_ is not None and type_.block for type_ in types):
+            return None
         if kind != "argument":
             keys.append(f"type({name}), {name}")
         elif None in types:
@@ -627,6 +650,8 @@ def _fit(built: str, kind: str) -> int | None:
     want, given = read_type(built), read_type(kind.removesuffix(_ANY))
     if want is None or given is None or bool(want.pointer) != bool(given.pointer):
         return None
+    if want.block or given.block:
+        return 1 if want == given else None
     if want.hint not in ("", given.hint) and not kind.endswith(_ANY):
         return None
     points = 2 if want.hint else 0

@@ -47,6 +47,10 @@ KERNEL = "triton"
 OPTIONS = ("num_warps", "num_stages", "num_ctas")
 """Keys of a variant that are options of Triton which a launch may choose by."""
 
+HIDDEN = ("global_scratch", "profile_scratch")
+"""Names of the pointers that Triton adds after a kernel's own parameters, in this order; releases before 3.5 add the
+first only. Source: `make_launcher` in Triton's back end for NVIDIA GPUs."""
+
 KINDS = ("argument", "constant", "tuned", "computed")
 """Kinds of parameters of a Python function."""
 
@@ -72,6 +76,8 @@ TYPES: Mapping[str, tuple[str, str]] = {
 
 _TYPE = re.compile(rf"(\*k?)?({'|'.join(TYPES)})(?::(16|1))?")
 
+_DESCRIPTOR = re.compile(rf"tensordesc<({'|'.join(TYPES)})\[(\d{{1,9}}(?:, \d{{1,9}}){{0,4}})\]>")
+
 
 class Type(NamedTuple):
     """The type of an argument of a launch, and what the kernel was told about its value."""
@@ -82,11 +88,15 @@ class Type(NamedTuple):
     """Triton's name of the element type, or of the number's type: "fp32"."""
     hint: str
     """"16" if the address or number is divisible by 16, "1" if the number is 1, "" if nothing is known."""
+    block: tuple[int, ...] = ()
+    """Block shape of a tensor descriptor; () for pointers and numbers."""
 
 
 def read_type(text: Any) -> Type | None:
     """Return the type that a text means; None for anything else."""
     match = _TYPE.fullmatch(text) if isinstance(text, str) else None
+    if match is None and isinstance(text, str) and (descriptor := _DESCRIPTOR.fullmatch(text)):
+        return Type("", descriptor[1], "", tuple(map(int, descriptor[2].split(", "))))
     if match is None or (match[3] == "1" and (match[1] or match[2][0] not in "iu")):
         return None
     if match[3] == "16" and not match[1] and match[2][0] not in "iu":
