@@ -33,10 +33,10 @@ then find the choice in the table by themselves: by the keys of `problems`, whic
         n = problem["n"]
         x, y = torch.randn(n, device="cuda"), torch.zeros(n, device="cuda")
 
-        def launch(choice):
-            choice.kernel.launch(lambda meta: (triton.cdiv(n, meta["BLOCK"]),), y, x, n, **choice.parameters)
+        def grid(meta):
+            return (triton.cdiv(n, meta["BLOCK"]),)
 
-        return launch, y
+        return lambda choice: choice.kernel.launch(grid, y, x, n, **choice.parameters), y
 
 `candidates` are lists of values, of which the product is tried; or a list of dictionaries; or a function that returns
 one of these for a problem. Two keys have a meaning: "kernel" is the name of the kernel, which may be left out for a
