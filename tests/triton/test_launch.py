@@ -35,7 +35,7 @@ def chosen(kernel: Any, *args: Any, **named: Any) -> dict[str, Any]:
     """Return the variant that a launch with these arguments would load."""
     values, options = kernel._values(args, named)
     kinds = [kernel._kind(value) if at in kernel._arguments else str_of(value) for at, value in enumerate(values)]
-    return dict(kernel._chosen(kinds, values, options))
+    return dict(kernel._fitting(kinds, values, options)[0])
 
 
 def str_of(value: Any) -> str:

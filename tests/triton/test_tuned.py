@@ -359,3 +359,31 @@ def test_what_cannot_be_tuned_is_refused(site: Path) -> None:
         measured(site, [{"size": 1000}])
     with pytest.raises(cuda_wheel.UnknownKernelError, match="has no kernel"):
         next(tune(tunable("demo.cases", problems=[{"n": 1}])(lambda problem: (len, np.zeros(1))), StandInTimer()))
+
+
+def test_what_needs_more_shared_memory_than_the_gpu_has_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from cuda_wheel.runtime.parts.triton import kernels
+
+    monkeypatch.setattr(kernels, "current_device", lambda: 0)
+    monkeypatch.setattr(kernels, "device_attribute", lambda name, device: 100 << 10)
+    loaded: list[int] = []
+
+    class Kernel(kernels.TritonKernel):
+        def _loaded(self, compiled: Any) -> Any:
+            loaded.append(compiled["KIB"])
+            return SimpleNamespace(options={"shared_memory": compiled["KIB"] << 10})
+
+    def launched(sizes: list[int], **options: Any) -> int:
+        loaded.clear()
+        parameters = (("n", "argument", None), ("KIB", "tuned", None))
+        variants = [{"n": "i32", "KIB": size, "num_warps": 4} for size in sizes]
+        kernel = Kernel("demo", "demo:k", parameters, variants, lambda macros: None)  # type: ignore[arg-type,return-value]
+        values, named = kernel._values([3], options)
+        return int(kernel._prepare(values, named).options["shared_memory"]) >> 10
+
+    assert launched([200, 101, 100, 40]) == 100 and loaded == [200, 101, 100]
+    assert launched([40, 200]) == 40 and loaded == [40]
+    assert launched([200, 101]) == 200  # the launch says what is wrong
+    assert launched([200, 40], KIB=200) == 200

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 from ...arguments import is_of, plain_number, value_text
-from ...driver import check_result, cuda_driver, current_device
+from ...driver import check_result, cuda_driver, current_device, device_attribute
 from ...errors import ArgumentError, ImageError, UnknownKernelError, has, need
 from ...files import files_and_manifest
 from ...generated import Missing, define
@@ -41,6 +41,9 @@ _ANY = ":?"
 
 _MOST_KEYS = 4096
 """Maximum number of keys of one generated `launch`. Values of arguments are in keys only if a table chooses by them."""
+
+_ALWAYS_THERE = 48 << 10
+"""Bytes of shared memory that a block can have on every GPU. Source: CUDA C++ Programming Guide, "Shared Memory"."""
 
 _I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
 
@@ -445,7 +448,7 @@ class TritonKernel:
                 kinds.append(f"*{self._element(value)}{_ANY}")
             else:
                 kinds.append(self._kind(value))
-        self._chosen(kinds, values, options)
+        self._fitting(kinds, values, options)
 
     # --- the choice ---------------------------------------------------------------------------------
 
@@ -460,30 +463,32 @@ class TritonKernel:
             return self._prepared[key]
         except KeyError:
             pass
-        chosen = self._chosen(kinds, values, options, dict(tuned))
-        return self._prepared.setdefault(key, self._loaded(chosen))
+        fitting = self._fitting(kinds, values, options, dict(tuned))
+        found = prepared = self._loaded(fitting[0])
+        # As Triton's autotuner, leave out what needs more shared memory than the GPU has.
+        while not _has_memory(found) and len(fitting) > 1:
+            del fitting[0]
+            found = self._loaded(fitting[0])
+        return self._prepared.setdefault(key, found if _has_memory(found) else prepared)
 
-    def _chosen(
+    def _fitting(
         self,
         kinds: Sequence[str],
         values: Sequence[Any],
         options: Mapping[str, Any],
         tuned: Mapping[str, Any] = {},
-    ) -> _Compiled:
-        """Return the variant for arguments of these kinds: of those that fit, one with the constants and options
-        `tuned`; of several, the one that was compiled with the most hints, and the first of these. Raises ArgumentError
+    ) -> list[_Compiled]:
+        """Return the variants that fit arguments of these kinds, the best first: those with the constants and options
+        `tuned`, then those that were compiled with the most hints, in the order of the settings. Raises ArgumentError
         if none fits."""
-        best: tuple[tuple[bool, int], _Compiled] | None = None
-        for each in self._variants:
+        ranks = []
+        for number, each in enumerate(self._variants):
             points = self._points(each, kinds, values, options)
-            if points is None:
-                continue
-            rank = agrees(each, tuned), points
-            if best is None or rank > best[0]:
-                best = rank, each
-        if best is None:
+            if points is not None:
+                ranks.append((not agrees(each, tuned), -points, number))
+        if not ranks:
             raise ArgumentError(self._nothing_fits(kinds, options))
-        return best[1]
+        return [self._variants[number] for _, _, number in sorted(ranks)]
 
     def _points(
         self, compiled: _Compiled, kinds: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]
@@ -628,6 +633,12 @@ def _launch_source(
         names=", ".join(names),
         values=", ".join(f"{name!r}: {name}" for name in names),
     )
+
+
+def _has_memory(prepared: _Prepared) -> bool:
+    """Return whether the current GPU has the shared memory that a block needs."""
+    size: int = prepared.options.get("shared_memory", 0)
+    return size <= _ALWAYS_THERE or size <= device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", current_device() or 0)
 
 
 def _quick_launch(prepared: _Prepared, count: int) -> Callable[..., None]:
