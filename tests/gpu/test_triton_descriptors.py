@@ -26,7 +26,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Yield the module with the kernels, for Triton's own launches; `load` compiles them from its source tree."""
     if installed_extra() is None:
         pytest.skip("no toolchain is installed here to compile with")
-    root = write_triton_project(tmp_path_factory.mktemp("project") / "demo", kernels=HEAD + DESCRIPTORS)
+    native = '[tool.cuda-wheel]\narchitectures = ["native"]\n'
+    root = write_triton_project(tmp_path_factory.mktemp("project") / "demo", kernels=HEAD + native + DESCRIPTORS)
     sys.path.insert(0, str(root))
     forget_package("demo")
     yield importlib.import_module("demo.cases")

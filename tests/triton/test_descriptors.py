@@ -243,3 +243,18 @@ def test_other_libraries_arrays_are_kept_until_the_kernel_has_run(site: None, dr
     for _ in range(2):
         made = expanded(kernel, tensor("float32", (512,), (1,)), value, 128)[1]
         assert made == CONTENT and made.array is x and made.kept_by_launches
+
+
+def test_a_source_tree_compiles_them_for_the_gpu(
+    tmp_path: Path, pytorch: object, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.context.device = 0
+    tables = TABLES.replace("NAME", "maps").replace("ARCH-real", "native")
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(write_triton_project(tmp_path / "project", kernels=HEAD + tables)))
+    forget_package("demo")
+    kernel = cuda_wheel.load("demo.maps")["copied_tiles"]
+    x = tensor("float16", (100, 72), (80, 1))
+    kernel.launch((7, 2), described(x, [16, 64]), described(x, [16, 64]), 100, 16, 64)
+    assert driver.asked[4] == [160] and driver.loaded[-1][:4] == b"\x7fELF"
+    forget_package("demo")

@@ -215,7 +215,7 @@ def imported(kernel: Kernel, root: Path) -> dict[str, Any]:
     began = time.perf_counter()
     with modules.active():
         try:
-            found = front_end._Kernel.found(job, modules, kernel.module, kernel.name)
+            found = front_end._Kernel.found(job, modules)
         except CompileError as error:
             return {"error": str(error)}
         seconds = time.perf_counter() - began

@@ -79,14 +79,24 @@ class Descriptors:
         self._tensor_maps = tensor_maps
         self._types = types
         self._names = names
-        self._flags = {at: tuple(flag for flag in ("nan", "tf32") if f"{names[at]}_{flag}" in own) for at in types}
+        self._flags: dict[int, tuple[str, ...]] = {}
         self._swizzles: dict[int, int] = {}
         self._boxes: dict[int, tuple[int, ...]] = {}
         for number, (at, type_) in enumerate(types.items()):
             key = f"descriptor{number}"
             self._swizzles[at] = figures.get(f"{key}_swizzle", 0)
-            self._boxes[at] = tuple(figures.get(f"{key}_box{axis}", 0) for axis in range(len(type_.block)))
+            box = self._boxes[at] = tuple(figures.get(f"{key}_box{axis}", 0) for axis in range(len(type_.block)))
+            flags = (flag for flag in ("nan", "tf32") if f"{names[at]}_{flag}" in own)
+            self._flags[at] = () if any(box) else tuple(flags)
         self._maps: dict[tuple[Any, ...], bytes] = {}
+
+    @property
+    def further(self) -> int:
+        """How many parameters the descriptors are beyond one for each."""
+        return sum(
+            len(type_.block) * (2 if any(self._boxes[at]) else 4) + len(self._flags[at])
+            for at, type_ in self._types.items()
+        )
 
     def expanded(self, given: Sequence[Any]) -> list[Any]:
         """Return the values of the kernel's parameters for these arguments; raises ArgumentError."""

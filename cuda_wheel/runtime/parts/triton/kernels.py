@@ -19,7 +19,7 @@ from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
 from .descriptors import Descriptors, block_of, is_descriptor
-from .signatures import HIDDEN, KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
+from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
 from .tuned import TunedChoices, agrees, check_row, has_table
 
 __all__ = ["TritonKernel", "TritonModule"]
@@ -540,6 +540,7 @@ class TritonKernel:
         names = [self.parameters[at][0] for at in types]
         blocked = {place: type_ for place, type_ in enumerate(types.values()) if type_.block}
         own = [each.name for each in kernel.info.parameters]
+        descriptors = Descriptors(blocked, names, figures, own) if blocked else None
         blocks = figures.get("ctas", 1)
         options: dict[str, Any] = {"shared_memory": figures["dynamic_shared"]} if "dynamic_shared" in figures else {}
         options |= {name: True for name in ("cooperative", "programmatic") if name in figures}
@@ -549,7 +550,7 @@ class TritonKernel:
             launch=launcher_of(kernel).launch,
             places=tuple(types),
             types=tuple(types.values()),
-            hidden=(None,) * sum(name in HIDDEN for name in own),
+            hidden=(None,) * (len(own) - len(types) - (descriptors.further if descriptors else 0)),
             threads=figures["threads"],
             blocks=blocks,
             options=options,
@@ -557,7 +558,7 @@ class TritonKernel:
             constants={
                 name: value_of(value) for name, value in compiled.items() if name != KERNEL and read_type(value) is None
             },
-            descriptors=Descriptors(blocked, names, figures, own) if blocked else None,
+            descriptors=descriptors,
         )
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
