@@ -387,3 +387,54 @@ def test_what_needs_more_shared_memory_than_the_gpu_has_is_left_out(monkeypatch:
     assert launched([40, 200]) == 40 and loaded == [40]
     assert launched([200, 101]) == 200  # the launch says what is wrong
     assert launched([200, 40], KIB=200) == 200
+
+
+PROGRAM = """\
+import numpy as np
+from cuda_wheel.tuning import tunable
+from tests.triton.test_tuned import array
+
+result = np.zeros(4)
+blocks = []
+
+@tunable("demo.cases", problems=[{"n": 1000}, {"n": 50}], rounds=3)
+def tuned_copy(problem):
+    result[:] = 0
+    def launch(choice):
+        choice.kernel.launch(lambda meta: (meta["BLOCK"],), array(), array(), problem["n"], **choice.parameters)
+        blocks.append(choice["BLOCK"])
+        result[:] = 1
+        return True
+    return launch, result
+"""
+
+
+def test_the_command_writes_the_table_of_a_source_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cuda_wheel.cli.main import main
+
+    root = autotuned(tmp_path / "project")
+    (root / "tuning.py").write_text(PROGRAM)
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(root)
+    monkeypatch.syspath_prepend(str(root))
+    monkeypatch.delitem(sys.modules, "tuning", raising=False)
+    monkeypatch.setattr("cuda_wheel.cli.tune_command.GpuTimer", StandInTimer)
+    monkeypatch.setattr(StandInTimer, "cost", staticmethod(lambda: 9.0 - sys.modules["tuning"].blocks[-1] / 64))
+    forget_package("demo")
+    driver = use((9, 0))
+    driver.context.device = 0
+    assert main(["tune", "tuning:tuned_copy"]) == 0, capsys.readouterr()
+    shown = capsys.readouterr().out
+    assert "tuned_copy, BLOCK=256, num_warps=4, num_stages=3" in shown and "cases.tuned.json (2 measured)" in shown
+    rows = json.loads((root / "demo/cases.tuned.json").read_text())["choices"]
+    assert [(each["problem"], each["parameters"]["BLOCK"], each["kernel"]) for each in rows] == [
+        ({"n": 50}, 256, "tuned_copy"), ({"n": 1000}, 256, "tuned_copy"),
+    ]  # fmt: skip
+    tuned_tables.forget()
+    assert launched(driver, cuda_wheel.load("demo.cases")["tuned_copy"], [10, 16]) == [(256, 4)] * 2
+    forget_package("demo")
+    tuned_tables.forget()
+    monkeypatch.delitem(sys.modules, "tuning")
