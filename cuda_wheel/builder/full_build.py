@@ -23,14 +23,24 @@ from cuda_wheel.builder.config.architectures import first_capability
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import PlanRunner
-from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
+from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Configurations, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
 from cuda_wheel.builder.manifest_writer.packing import joined
-from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job, worker_options
+from cuda_wheel.builder.plan import (
+    Link,
+    ModulePlan,
+    Plan,
+    make_link_job,
+    make_plan,
+    modules_by_job,
+    targets_of,
+    worker_options,
+)
 from cuda_wheel.builder.report.notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
 from cuda_wheel.builder.scratch import exit_on_signals
+from cuda_wheel.builder.sources.autotune import has_configurations, with_configurations
 from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header
 from cuda_wheel.builder.sources.header_search import is_listed
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
@@ -75,6 +85,9 @@ FIND_NVVM: WorkerFunction[Nvvm] = WorkerFunction("cuda_wheel.builder.toolchain.f
 
 FIND_PYTHON_COMPILER: WorkerFunction[PythonCompiler] = WorkerFunction(
     "cuda_wheel.builder.toolchain.python_compilers:find_python_compiler"
+)
+READ_CONFIGURATIONS: WorkerFunction[Configurations] = WorkerFunction(
+    "cuda_wheel.builder.compile.triton_kernels:read_configurations"
 )
 
 
@@ -173,7 +186,9 @@ def write_outputs(
     packages, names = attaching_packages(files), [module.name for module in modules]
     tables = TunedTables(names, files, reporter.warning)
     parts = known_parts(config, names, packages, tables.files, files)
-    plan = _plan(root, config, modules, workers, builds.toolchain or _new_toolchain(workers, cache))
+    toolchain = builds.toolchain or _new_toolchain(workers, cache)
+    modules = _with_configurations(root, modules, workers, toolchain)
+    plan = _plan(root, config, modules, workers, toolchain)
     compile_cache = CompileCache(cache, plan.toolchain)
     assembly = _Assembly(root, config, modules, plan, reporter)
     documents: dict[str, Document] = {}
@@ -243,6 +258,7 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         toolchain = recall_toolchain(cache, toolchain_environment()) or workers.toolchain()
+        modules = _with_configurations(root, modules, workers, toolchain)
         plan = _plan(root, config, modules, workers, toolchain)
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
 
@@ -362,6 +378,25 @@ def _new_toolchain(workers: Workers, cache: Cache) -> Toolchain:
     workers.load_compilers(toolchain.libraries[0])
     remember_toolchain(cache, toolchain_environment(), toolchain)
     return toolchain
+
+
+def _with_configurations(
+    root: Path, modules: Iterable[SourceModule], workers: Workers, toolchain: Toolchain
+) -> tuple[SourceModule, ...]:
+    """Return the modules, with a variant for each configuration where the settings have `autotune`. Raises ConfigError,
+    CompileError and ToolchainError."""
+
+    def read(job: Job) -> Configurations:
+        found: Configurations = workers.enqueue(Call(READ_CONFIGURATIONS, job, worker_options(job.kind))).result()
+        return found
+
+    completed = []
+    for module in modules:
+        if has_configurations(module):
+            targets = targets_of(module.settings.architectures, module.language, toolchain, _installed_gpus)
+            module, _ = with_configurations(module, root, [*dict.fromkeys(each.arch for each in targets)], read)
+        completed.append(module)
+    return tuple(completed)
 
 
 def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: Workers, toolchain: Toolchain) -> Plan:

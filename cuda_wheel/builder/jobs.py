@@ -25,6 +25,7 @@ __all__ = [
     "BuiltModule",
     "BundleRequest",
     "Compiled",
+    "Configurations",
     "Content",
     "Declared",
     "Fatbin",
@@ -120,6 +121,15 @@ class Job:
     def target_name(self) -> str:
         """Name of the target: "sm_80" for a job that produces a cubin, "compute_80" for any other."""
         return f"{'sm' if self.cubin else 'compute'}_{self.arch}"
+
+
+class Configurations(NamedTuple):
+    """What `triton.autotune` lists for a kernel."""
+
+    variants: tuple[Variant, ...]
+    """The constants and options of each configuration, as a variant has them."""
+    files: tuple[str, ...]
+    """Absolute paths of the files of the project that were read."""
 
 
 class Declared(NamedTuple):

@@ -22,6 +22,7 @@ from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
+from cuda_wheel.runtime.parts.triton.signatures import KERNEL, read_type
 
 __all__ = [
     "Link",
@@ -31,6 +32,7 @@ __all__ = [
     "make_link_job",
     "make_plan",
     "modules_by_job",
+    "targets_of",
     "worker_options",
 ]
 
@@ -113,16 +115,27 @@ def make_plan(
     """
 
     @cache  # most modules have the project's
-    def targets_of(architectures: Architectures, language: str) -> tuple[Target, ...]:
-        entries, where = architectures.entries, architectures.where
-        targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
-        return language_targets(language, entries, targets, where) if language else targets
+    def targets_of_module(architectures: Architectures, language: str) -> tuple[Target, ...]:
+        return targets_of(architectures, language, toolchain, installed_gpus)
 
     plans, compilers = [], python_compilers or {}
     for module in modules:
-        targets = targets_of(module.settings.architectures, module.language)
+        targets = targets_of_module(module.settings.architectures, module.language)
         plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, compilers, targets).plan())
     return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, compilers)
+
+
+def targets_of(
+    architectures: Architectures,
+    language: str,
+    toolchain: Toolchain,
+    installed_gpus: Callable[[], Iterable[Version]],
+) -> tuple[Target, ...]:
+    """Return the targets of a module with these architectures, whose kernels in Python are in a language ("" without
+    such kernels); `installed_gpus` and the errors are those of `make_plan`."""
+    entries, where = architectures.entries, architectures.where
+    targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+    return language_targets(language, entries, targets, where) if language else targets
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,7 @@ class _ModulePlanner:
 
     def plan(self) -> ModulePlan:
         targets = self.targets
+        _check_descriptors(self.module, targets)
         is_linked = self.module.settings.link != "none"
         if self.module.ready and is_linked:
             _check_virtual(self.module, targets)
@@ -274,6 +288,27 @@ class _ModulePlanner:
             *(["--generate-line-info"] if settings.lineinfo else []),
             *({"none": (), "ptx": FORM_OPTIONS["ptx"], "lto": FORM_OPTIONS["lto"]}[settings.link]),
         )
+
+
+def _check_descriptors(module: SourceModule, targets: Sequence[Target]) -> None:
+    """Raise ConfigError if a Triton kernel with tensor descriptors has targets before and after their introduction."""
+    types = map(read_type, dict(module.variant).values() if module.language == KERNEL else ())
+    if not any(type_ is not None and type_.block for type_ in types):
+        return
+    early = [str(target) for target in targets if target.capability < FIRST_WITH_TENSOR_MAPS]
+    if early and len(early) < len(targets):
+        late = ", ".join(str(target) for target in targets if str(target) not in early)
+        kernel = dict(module.variant)[KERNEL]
+        raise ConfigError(
+            f"{module.settings.architectures.where} has {', '.join(early)} and {late}, and {kernel} has tensor "
+            "descriptors, which are other parameters before compute capability 9.0: give its "
+            "[[tool.cuda-wheel.triton]] architectures that are all before 9.0 or all from 9.0 on, such as "
+            '["90-real", "100-real"].'
+        )
+
+
+FIRST_WITH_TENSOR_MAPS: Version = (9, 0)
+"""First compute capability for which Triton's tensor descriptors are tensor maps."""
 
 
 def worker_options(language: str) -> tuple[str, ...]:

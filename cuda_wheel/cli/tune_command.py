@@ -16,7 +16,7 @@ from cuda_wheel.cli.tables import Column, Line, Table, print_report
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.files import package_folders
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
-from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table, problem_text
+from cuda_wheel.runtime.parts.tuned_rows import Row, parse_table, problem_text
 from cuda_wheel.tuning.tunable import Tunable
 from cuda_wheel.tuning.tuner import GpuTimer, Measured, merged_rows, table_text, tune
 

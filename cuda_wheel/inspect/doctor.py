@@ -20,7 +20,7 @@ from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import CudaWheelError, DriverError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
-from cuda_wheel.runtime.parts.tuned_tables import device_name
+from cuda_wheel.runtime.parts.tuned_rows import device_name
 from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 from cuda_wheel.runtime.rules import resolve
 

@@ -24,7 +24,7 @@ from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, TABLE_SUFFIX, 
 from cuda_wheel.runtime.parts.companions import Split
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.suggestions import not_compiled
-from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table
+from cuda_wheel.runtime.parts.tuned_rows import Row, parse_table
 
 __all__ = [
     "FoundModule",

@@ -112,6 +112,8 @@ class TritonInstances:
 
     def _kind(self, name: str) -> ParameterKind:
         types = self._types[name]
+        if any(each.block for each in types):
+            return "Other", False  # a tensor descriptor
         if types:
             pointers = {bool(each.pointer) for each in types}
             if pointers == {True}:
@@ -165,6 +167,12 @@ class TritonInstances:
         choice = KernelChoice(macros=same_macros(compiled))
         info = self.chosen(choice)
         types = {name: read_type(compiled.get(name, default)) for name, _, default in self.kernel.parameters}
+        described = [name for name, type_ in types.items() if type_ is not None and type_.block]
+        if described:
+            raise ArgumentError(
+                f"{self.operator}: {described[0]} is a tensor descriptor, which only a launch from Python makes: JAX "
+                "passes arrays and numbers"
+            )
         names = tuple(name for name, type_ in types.items() if type_ is not None and type_.hint != "1")
         figures = [image.resources.get(info.symbol, {}) for image in self._manifest(choice).images]
         scratch = max((each.get("global_scratch", 0) * each.get("ctas", 1) for each in figures), default=0)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .parts.occupancy import Occupancy as Occupancy
     from .parts.tensor_maps import TensorMap as TensorMap
     from .parts.tensor_maps import tensor_map as tensor_map
+    from .parts.triton.descriptors import TensorDescriptor as TensorDescriptor
     from .parts.triton.kernels import TritonKernel as TritonKernel
     from .parts.triton.kernels import TritonModule as TritonModule
     from .parts.tuned_tables import Choice as Choice
@@ -58,6 +59,7 @@ _FILES = {
     "Module": "module",
     "NoImageError": "errors",
     "Occupancy": "parts.occupancy",
+    "TensorDescriptor": "parts.triton.descriptors",
     "TensorMap": "parts.tensor_maps",
     "TritonKernel": "parts.triton.kernels",
     "TritonModule": "parts.triton.kernels",

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.parts.tuned_tables import Problem, checked_problem, plain_value, problem_text
+from cuda_wheel.runtime.loading import load
+from cuda_wheel.runtime.parts.triton.kernels import TritonModule
+from cuda_wheel.runtime.parts.triton.tuned import configurations
+from cuda_wheel.runtime.parts.tuned_rows import Problem, checked_problem, plain_value, problem_text
 
 __all__ = ["Candidate", "Candidates", "Tunable", "tunable"]
 
@@ -44,7 +47,8 @@ class Tunable:
     module: str
     """Dotted name of the module whose kernels are tried."""
     problems: tuple[Problem, ...]
-    candidates: Candidates | Callable[[Problem], Candidates]
+    candidates: Candidates | Callable[[Problem], Candidates] | None
+    """None for the configurations that the Triton kernel `name` was compiled with."""
     rtol: float
     """Relative tolerance of results. If `rtol` and `atol` are both 0, results must be equal bit by bit."""
     atol: float
@@ -57,8 +61,13 @@ class Tunable:
         return self.function(problem)
 
     def candidates_for(self, problem: Problem) -> list[Candidate]:
-        """Return the candidates for a problem; raises ArgumentError if there are none or one appears twice."""
+        """Return the candidates for a problem; raises ArgumentError if there are none or one appears twice.
+
+        Without `candidates`, raises also what `load` raises.
+        """
         given = self.candidates(problem) if callable(self.candidates) else self.candidates
+        if given is None:
+            given = self._configurations(problem)
         if isinstance(given, Mapping):
             given = [dict(zip(given, values, strict=True)) for values in itertools.product(*given.values())]
         found: list[Candidate] = []
@@ -70,6 +79,23 @@ class Tunable:
         if not found:
             raise ArgumentError(f"{self.name} has no candidates for {problem_text(problem)}")
         return found
+
+    def _configurations(self, problem: Problem) -> list[dict[str, Any]]:
+        module: Any = load(self.module)
+        if not isinstance(module, TritonModule):
+            raise ArgumentError(
+                f"{self.name} has no candidates, and {self.module} has no Triton kernels: only for these, candidates "
+                "follow from what was compiled"
+            )
+        kernel = module[self.name]
+        names = [name for name, _, _ in kernel.parameters]
+        unknown = [key for key in problem if key not in names]
+        if unknown:
+            raise ArgumentError(
+                f"{self.name}: a launch finds its choice by the values of its parameters, and {unknown[0]!r} of the "
+                f"problem is none of them: {', '.join(names)}"
+            )
+        return [{"kernel": self.name, **each} for each in configurations(kernel.parameters, kernel.variants)]
 
     def _candidate(self, given: Any) -> Candidate:
         if not isinstance(given, Mapping):
@@ -87,7 +113,7 @@ def tunable(
     module: str,
     *,
     problems: Sequence[Mapping[str, int | str]],
-    candidates: Candidates | Callable[[Problem], Candidates],
+    candidates: Candidates | Callable[[Problem], Candidates] | None = None,
     rtol: float = 0.0,
     atol: float = 0.0,
     rounds: int = 25,
@@ -97,9 +123,10 @@ def tunable(
     does.
 
     `module` is the dotted name of the module whose kernels are tried. `name` is the name to pass to `cuda_wheel.tuned`,
-    by default the function's. Each candidate is timed `rounds` times. Raises ArgumentError if there are no problems, if
-    two are equal or differ in their keys or in which values are strings, and for negative tolerances or `rounds` below
-    1.
+    by default the function's. Without `candidates`, it is also the name of a Triton kernel, for whose launches the
+    table chooses, and all that it was compiled with is tried. Each candidate is timed `rounds` times. Raises
+    ArgumentError if there are no problems, if two are equal or differ in their keys or in which values are strings, and
+    for negative tolerances or `rounds` below 1.
     """
     checked = [checked_problem(problem) for problem in problems]
     shapes = {tuple(sorted((key, isinstance(value, str)) for key, value in problem.items())) for problem in checked}

@@ -1,7 +1,7 @@
 """Try the candidates of a tunable: compare their results, time those that are right, and choose one.
 
-The results are kept and restored for each candidate. The table of tuned choices has one line for each choice, in an
-order that does not depend on the times.
+The results are kept, and restored before each launch that counts. The table of tuned choices has one line for each
+choice, in an order that does not depend on the times.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from statistics import median
 from typing import Any, Protocol
@@ -27,7 +28,8 @@ from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, DriverError
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.parts.array_protocols import device_bytes
 from cuda_wheel.runtime.parts.buffers import host_bytes
-from cuda_wheel.runtime.parts.tuned_tables import FORMAT, Choice, Problem, Row, device_name, problem_text
+from cuda_wheel.runtime.parts.tuned_rows import FORMAT, Problem, Row, device_name, problem_text
+from cuda_wheel.runtime.parts.tuned_tables import Choice
 from cuda_wheel.tuning.tunable import Tunable
 
 __all__ = ["GpuTimer", "Measured", "ResultArrays", "Timer", "Trial", "merged_rows", "table_text", "tune"]
@@ -273,9 +275,9 @@ def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
             Trial(Choice(tunable.module, each.variant, each.kernel, each.parameters, problem, timer.gpu, timer.device))
             for each in tunable.candidates_for(problem)
         ]
-        _check(tunable, what, launch, results, trials, timer)
+        start = _check(tunable, what, launch, results, trials, timer)
         right = [trial for trial in trials if trial.reason is None]
-        _time(tunable, what, launch, right, timer)
+        _time(tunable, what, launch, right, timer, partial(results.write, start))
         fastest = min(trial.seconds for trial in right)
         # The first one of these: noise in the times does not change the table.
         best = next(trial for trial in right if trial.seconds <= fastest * TIE)
@@ -301,8 +303,9 @@ def _check(
     results: ResultArrays,
     trials: Sequence[Trial],
     timer: Timer,
-) -> None:
+) -> list[bytes]:
     """Run each candidate. If it fails, or its results differ from those of the first candidate, set its `Trial.reason`.
+    Return the content of the result arrays before the launches.
 
     Raise CudaWheelError if the first candidate fails, leaves the result arrays unchanged, or gives different results in
     two runs. Raise it also if the GPU becomes unusable. `what` begins the error message: "scale for n=4096".
@@ -349,12 +352,19 @@ def _check(
             trial.reason = describe_error(error)
         else:
             trial.reason = results.difference(reference, found, tunable.rtol, tunable.atol)
+    return start
 
 
 def _time(
-    tunable: Tunable, what: str, launch: Callable[[Choice], object], trials: Sequence[Trial], timer: Timer
+    tunable: Tunable,
+    what: str,
+    launch: Callable[[Choice], object],
+    trials: Sequence[Trial],
+    timer: Timer,
+    restore: Callable[[], None],
 ) -> None:
-    """Set `Trial.seconds` of each trial to the median of its times. Each round times every candidate once.
+    """Set `Trial.seconds` of each trial to the median of its times. Each round times every candidate once. `restore` is
+    called before each launch that is timed.
 
     Raise CudaWheelError if a candidate launches nothing on the default stream. `what` begins the error message: "scale
     for n=4096".
@@ -366,6 +376,8 @@ def _time(
         # Each round starts with the next candidate, so that a change of the GPU's clock affects all alike.
         for place in range(len(calls)):
             number = (place + turn) % len(calls)
+            timer.finish()
+            restore()
             taken = timer.seconds(calls[number], flushes[number])
             if turn:  # the first round warms up
                 samples[number].append(taken)

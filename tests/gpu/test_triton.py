@@ -187,7 +187,7 @@ def test_wrong_launches_say_what_was_compiled(compiled: Any) -> None:
         ((x, x, 64, 1.0, 256, 7), {}, "scale takes 5 arguments"),
         ((x, x, 64, 1.0), {"block": 256}, "scale has no parameter 'block'"),
         ((x, x, 64, 1.0), {"n": 64}, "multiple values|two values"),
-        ((x, [1], 64, 1.0), {}, "takes arrays on the GPU, numbers and None"),
+        ((x, [1], 64, 1.0), {}, "takes arrays on the GPU, numbers, tensor descriptors and None"),
     ]:
         with pytest.raises((ArgumentError, TypeError), match=said):
             scale.launch((1,), *arguments, **options)

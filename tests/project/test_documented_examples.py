@@ -156,7 +156,10 @@ def test_tables_are_valid(block: Block) -> None:
 
 def test_settings_named_in_prose_exist() -> None:
     """Code such as `link = "lto"` in a sentence or table, and keys that are followed by `=`."""
-    known = set(table_schema()["properties"]) | set(table_schema()["properties"]["module"]["items"]["properties"])
+    known = set(table_schema()["properties"])
+    known |= {
+        key for table in ("module", "triton") for key in table_schema()["properties"][table]["items"]["properties"]
+    }
     named = {
         match[1]
         for page in PAGES

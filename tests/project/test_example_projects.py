@@ -14,7 +14,7 @@ import pytest
 from cuda_wheel.builder.manifest_reader import all_manifests, manifest_of
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
-from cuda_wheel.runtime.parts.tuned_tables import parse_table
+from cuda_wheel.runtime.parts.tuned_rows import parse_table
 from cuda_wheel.tuning.tuner import table_text
 from tests.support.driver import Driver
 from tests.support.processes import run

@@ -52,7 +52,7 @@ from cuda_wheel.runtime.parts.formats import cubin as symbols
 from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
 from cuda_wheel.runtime.parts.linking import inputs
 from cuda_wheel.runtime.parts.linking import linkers as nvjitlink_messages
-from cuda_wheel.runtime.parts.tuned_tables import choose, parse_table
+from cuda_wheel.runtime.parts.tuned_rows import choose, parse_table
 from cuda_wheel.runtime.parts.user_cache import parse_size
 from cuda_wheel.runtime.rules import resolve, unsupported
 from cuda_wheel.tuning.tuner import table_text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.projects import ROOT
 
-__all__ = ["CLUSTERS", "HEAD", "write_triton_project"]
+__all__ = ["CLUSTERS", "DESCRIPTORS", "HEAD", "write_triton_project"]
 
 CASES = ROOT / "tests/triton/cases.py"
 
@@ -76,6 +76,35 @@ arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = 1024 }
 num-ctas = [1, 2]
 """
 """A kernel with clusters, which GPUs before 9.0 do not have."""
+
+DESCRIPTORS = """
+[[tool.cuda-wheel.triton]]
+name = "demo.tiles"
+kernel = "demo.cases:copied_tiles"
+arguments = [
+    { out = "tensordesc<fp16[ROWS, COLUMNS]>", x = "tensordesc<fp16[ROWS,COLUMNS]>", rows = "i32", ROWS = [16, 64], COLUMNS = 64 },
+    { out = "tensordesc<fp32[8, 32]>", x = "tensordesc<fp32[8, 32]>", rows = "i32", ROWS = 8, COLUMNS = 32 },
+    { out = "tensordesc<u8[16, 64]>", x = "tensordesc<u8[16, 64]>", rows = "i32", ROWS = 16, COLUMNS = 64 },
+    { out = "tensordesc<bf16[16, 32]>", x = "tensordesc<bf16[16, 32]>", rows = "i32", ROWS = 16, COLUMNS = 32 },
+]
+[[tool.cuda-wheel.triton]]
+name = "demo.tiles"
+kernel = "demo.cases:copied_line"
+arguments = { out_ptr = "*fp32:16", x = "tensordesc<fp32[SIZE]>", SIZE = 128 }
+[[tool.cuda-wheel.triton]]
+name = "demo.tiles"
+kernel = "demo.cases:product_of_tiles"
+num-warps = [4, 8]
+[tool.cuda-wheel.triton.arguments]
+c = "tensordesc<fp32[M, N]>"
+a = "tensordesc<fp16[M, K]>"
+b = "tensordesc<fp16[K, N]>"
+size = "i32:16"
+M = 64
+N = [64, 128]
+K = 64
+"""
+"""Kernels with tensor descriptors as arguments; their module is demo.tiles."""
 
 
 def write_triton_project(root: Path, further: str = "", kernels: str = PYPROJECT) -> Path:

@@ -63,3 +63,25 @@ def product(c_ptr, a_ptr, b_ptr, SIZE: tl.constexpr, PRECISION: tl.constexpr, OU
     rows, columns = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
     a, b = tl.load(a_ptr + rows * SIZE + columns), tl.load(b_ptr + rows * SIZE + columns)
     tl.store(c_ptr + rows * SIZE + columns, tl.dot(a, b, input_precision=PRECISION).to(OUT))
+
+
+@triton.jit
+def copied_tiles(out, x, rows, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.program_id(0) * ROWS, tl.program_id(1) * COLUMNS
+    if row < rows:
+        out.store([row, column], x.load([row, column]))
+
+
+@triton.jit
+def copied_line(out_ptr, x, SIZE: tl.constexpr):
+    start = tl.program_id(0) * SIZE
+    tl.store(out_ptr + start + tl.arange(0, SIZE), x.load([start]))
+
+
+@triton.jit
+def product_of_tiles(c, a, b, size, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n = tl.program_id(0) * M, tl.program_id(1) * N
+    sums = tl.zeros((M, N), tl.float32)
+    for k in range(0, size, K):
+        sums = tl.dot(a.load([m, k]), b.load([k, n]), sums)
+    c.store([m, n], sums.to(c.dtype))

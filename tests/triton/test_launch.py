@@ -35,7 +35,7 @@ def chosen(kernel: Any, *args: Any, **named: Any) -> dict[str, Any]:
     """Return the variant that a launch with these arguments would load."""
     values, options = kernel._values(args, named)
     kinds = [kernel._kind(value) if at in kernel._arguments else str_of(value) for at, value in enumerate(values)]
-    return dict(kernel._chosen(kinds, values, options))
+    return dict(kernel._fitting(kinds, values, options)[0])
 
 
 def str_of(value: Any) -> str:
@@ -144,7 +144,7 @@ def test_unknown_names_are_said(module: tuple[Any, Driver]) -> None:
         cuda_wheel.load("demo.cases", triton="demo.cases:scale")
     exact = dict(kernels["scale"].variants[0])
     assert list(cuda_wheel.load("demo.cases", **exact)) == ["scale"]
-    with pytest.raises(ArgumentError, match="takes arrays on the GPU, numbers and None"):
+    with pytest.raises(ArgumentError, match="takes arrays on the GPU, numbers, tensor descriptors and None"):
         kernels["scale"].launch(1, f32(), [1.0], 32, 0.5)
     with pytest.raises(ArgumentError, match="an array of <c8 is of no type that Triton has"):
         kernels["scale"].launch(1, f32(), array_interface(8, "<c8"), 32, 0.5)

@@ -8,6 +8,7 @@ import pytest
 
 from cuda_wheel.builder.config.architectures import language_targets, settle
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.triton import awaits_configurations, completed
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.parts.triton.signatures import Type, read_type
 
@@ -30,6 +31,26 @@ def test_a_list_means_each_value_and_rows_follow_each_other() -> None:
     assert (
         variants(options={"maxnreg": 64, "launch_pdl": True})[0].items() >= {"maxnreg": 64, "launch_pdl": True}.items()
     )
+
+
+def test_the_configurations_of_the_source_replace_warps_and_stages() -> None:
+    found = variants(autotune=True, options={"launch_pdl": True}, arguments={"x": "*fp32", "n": ["i32:16", "i32"]})
+    assert [each["n"] for each in found] == ["i32:16", "i32"] and all(
+        map(awaits_configurations, map(tuple, map(dict.items, found)))
+    )
+    configurations = [
+        (("BLOCK", 64), ("num_warps", 2)),
+        (("BLOCK", 64), ("num_warps", 2)),
+        (("BLOCK", 128), ("num_ctas", 2), ("num_warps", 4)),
+    ]
+    made = completed([tuple(each.items()) for each in found], {"demo.ops:add": configurations})
+    assert [(dict(each)["n"], dict(each)["BLOCK"], dict(each).get("num_ctas")) for each in made] == [
+        ("i32:16", 64, None), ("i32:16", 128, 2), ("i32", 64, None), ("i32", 128, 2),
+    ]  # fmt: skip
+    assert all(dict(each)["launch_pdl"] for each in made) and not any(map(awaits_configurations, made))
+    for key in ("num-warps", "num-stages", "num-ctas"):
+        with pytest.raises(ConfigError, match=f"has {key} and autotune = true, which takes it from the source"):
+            variants(autotune=True, **{key: 1})
 
 
 @pytest.mark.parametrize(
@@ -68,6 +89,7 @@ def test_types_and_constants(value: Any, written: Any) -> None:
         ({"options": {"num_warps": 4}}, "cannot have num_warps: its own key is num-warps"),
         ({"options": {"ir_override": "x"}}, "cannot have ir_override: it replaces the kernel"),
         ({"options": {"maxnreg": [1]}}, "maxnreg must be a printable string, a number"),
+        ({"autotune": "yes"}, "autotune must be true or false"),
         ({"warps": 4}, 'has no key "warps": did you mean "num-warps"'),
     ],
 )  # fmt: skip

@@ -218,7 +218,7 @@ def imported(kernel: Kernel, root: Path) -> dict[str, Any]:
     with modules.active():
         try:
             value = python_kernels._imported(job, modules, kernel.module, kernel.name)
-            found = front_end._Kernel.of(job, value, kernel.name)
+            found = front_end._Kernel.of(job, value)
         except CompileError as error:
             return {"error": str(error)}
         seconds = time.perf_counter() - began

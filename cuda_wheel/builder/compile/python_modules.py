@@ -306,17 +306,19 @@ class UndecidedTuning:
     They choose among variants, and do not change the kernel's code.
     """
 
-    def __init__(self, names: frozenset[str], fn: Any) -> None:
+    def __init__(self, names: frozenset[str], reason: str, fn: Any) -> None:
         self.names = names
         """Parameters that the `triton.Config` in the decorator and in functions of its module name."""
+        self.reason = reason
+        """Why the configurations are not known, as StandInError says it."""
         self.fn = fn
 
 
 def _tuned(decorator: Callable[[], Any], names: Callable[[], frozenset[str]]) -> Any:
     try:
         return decorator()
-    except StandInError:
-        return functools.partial(UndecidedTuning, names())
+    except StandInError as error:
+        return functools.partial(UndecidedTuning, names(), str(error))
 
 
 def _config_names(tree: ast.AST) -> frozenset[str]:

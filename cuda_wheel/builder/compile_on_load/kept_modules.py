@@ -5,11 +5,12 @@ Where there is no GPU, and only the manifest is wanted, it is compiled for one o
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +19,13 @@ from cuda_wheel import __version__
 from cuda_wheel.builder.cache.files import DependencyCache, Recorded, unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.process_lock import found_or_made
+from cuda_wheel.builder.config.architectures import named_targets
 from cuda_wheel.builder.config.settings import VARIABLE
 from cuda_wheel.builder.manifest_reader import all_manifests
+from cuda_wheel.builder.sources.autotune import with_configurations
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
+from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.parts.user_cache import Cache
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.jobs import BuiltModule
     from cuda_wheel.builder.sources.modules import SourceModule
-__all__ = ["Opened", "Work", "kept_module"]
+__all__ = ["Opened", "Work", "kept_configurations", "kept_module"]
 
 
 FORMAT = "6"
@@ -91,6 +95,62 @@ def kept_module(work: Work, ask_capability: Callable[[], Version | None]) -> tup
                 entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
                 results.put(Recorded(request, states, states), entry, _machine(capability))
         return built.text, built.fatbin
+
+    return found_or_made(cache, request, find, make)
+
+
+def kept_configurations(
+    root: Path, config: Config, module: SourceModule, ask_capability: Callable[[], Version | None]
+) -> SourceModule:
+    """Return a module of Triton kernels with the configurations of `triton.autotune` for the GPU in use, from the
+    user's cache or from the source. Without a GPU, they are those for the newest architecture that the settings name.
+
+    `ask_capability` and the errors are those of `kept_module`.
+    """
+    cache, environment = Cache(), toolchain_environment()
+    results: DependencyCache[States] = DependencyCache(cache, dict)
+    request = Cache.key(FORMAT, __version__, f"configurations {root} {module!r}", environment)
+    edited, capability = (str(root),), None
+    with suppress(DriverError):  # `load` needs a GPU only when a kernel is launched
+        capability = ask_capability()
+    if capability is None:
+        architectures = module.settings.architectures
+        targets = named_targets(architectures.entries, architectures.where)
+        capability = max((target.capability for target in targets), default=(12, 0))
+
+    def find() -> SourceModule | None:
+        recorded = next(results.recorded(request, lambda states: _states(states, edited)), None)
+        if recorded is None or recorded.files != recorded.state:
+            return None
+        return results.read(recorded, parse, repr(capability))
+
+    def parse(entry: bytes) -> SourceModule:
+        variants = tuple(tuple((name, value) for name, value in each) for each in json.loads(entry))
+        return replace(module, settings=replace(module.settings, variants=variants))
+
+    def make() -> SourceModule:
+        from cuda_wheel.builder.compile.triton_kernels import read_configurations  # as in `_compile`
+        from cuda_wheel.builder.workers.worker import Worker
+
+        began = time.time_ns()
+        worker = Worker(config.memory_limit)
+        try:
+            made, files = with_configurations(
+                module,
+                root,
+                ["{}{}".format(*capability)],
+                lambda job: worker.call(read_configurations, job, config.timeout),
+            )
+        except BaseException:
+            worker.kill()
+            raise
+        finally:
+            worker.leave()
+        if unchanged_since(began, files):
+            states = _states(files, edited)
+            entry = json.dumps(made.settings.variants).encode()
+            results.put(Recorded(request, states, states), entry, repr(capability))
+        return made
 
     return found_or_made(cache, request, find, make)
 

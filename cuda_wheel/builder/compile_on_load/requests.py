@@ -14,10 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.compile_on_load.kept_modules import Opened, Work, kept_module
+from cuda_wheel.builder.compile_on_load.kept_modules import Opened, Work, kept_configurations, kept_module
 from cuda_wheel.builder.config.settings import TABLE, Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.sources.autotune import has_configurations
 from cuda_wheel.builder.sources.header_dependencies import option_folders
 from cuda_wheel.builder.sources.modules import SourceModule, one_module, specialized, variants_of
 from cuda_wheel.builder.sources.paths import system_folders
@@ -53,6 +54,8 @@ def compile_on_load(
     if found is None:
         return None
     root, config, module = found
+    if has_configurations(module):
+        module = kept_configurations(root, config, module, ask_capability)
     module = _variant(module, macros)
     if instance is not None:
         module = specialized(module, macros, instance)

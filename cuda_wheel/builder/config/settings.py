@@ -385,6 +385,9 @@ class PythonKernelConfig:
         """Dotted name of the module that the kernel belongs to."""
         return self.name or module_and_function(self.kernel)[0]
 
+    def check(self, own: Mapping[str, Any], where: str) -> None:
+        """Raise ConfigError for keys of a table that exclude each other. `own` is the table in pyproject.toml."""
+
     def variants(self, where: str) -> list[Variant]:
         """Return the kernel's variants, in the order of its rows; raises ConfigError, which names the table `where`."""
         raise NotImplementedError
@@ -413,6 +416,12 @@ class TritonConfig(PythonKernelConfig):
     num_warps: tuple[int, ...] = _key(COUNTS, (4,), "Warps of a block, or a list: each is compiled.", "4")
     num_stages: tuple[int, ...] = _key(COUNTS, (3,), "Stages of software pipelining, or a list.", "3")
     num_ctas: tuple[int, ...] = _key(COUNTS, (1,), "Blocks of a cluster, or a list.", "1")
+    autotune: bool = _key(
+        FLAG,
+        False,
+        "Compile what `@triton.autotune` in the source lists: constants, warps, stages and blocks of a cluster.",
+        "false",
+    )
     options: Variant = _key(
         OTHER_OPTIONS, (), "Further options of Triton's compiler, such as `{ maxnreg = 128 }`.", "{}"
     )
@@ -420,9 +429,16 @@ class TritonConfig(PythonKernelConfig):
         OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
     )
 
+    def check(self, own: Mapping[str, Any], where: str) -> None:
+        for key in ("num-warps", "num-stages", "num-ctas"):
+            if self.autotune and key in own:
+                raise ConfigError(
+                    f"{where} has {key} and autotune = true, which takes it from the source: leave one out."
+                )
+
     def variants(self, where: str) -> list[Variant]:
         counts = self.num_warps, self.num_stages, self.num_ctas
-        return triton_variants(self.kernel, self.arguments, *counts, self.options, where)
+        return triton_variants(self.kernel, self.arguments, *counts, self.options, where, self.autotune)
 
 
 PYTHON_TABLES: dict[str, type[PythonKernelConfig]] = {TritonConfig.language: TritonConfig}
@@ -559,6 +575,7 @@ def _python_kernel(kind: type[PythonKernelConfig], own: Mapping[str, Any], where
     for key, value in (("kernel", table.kernel), ("arguments", table.arguments)):
         if not value:
             raise ConfigError(f'{where} has no {key}: it needs kernel = "MODULE:FUNCTION" and arguments.')
+    table.check(own, where)
     return table
 
 

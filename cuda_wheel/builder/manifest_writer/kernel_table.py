@@ -300,7 +300,8 @@ def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: t
 
 
 def _with_declaration(parameter: Parameter, declared: Declared) -> Parameter:
-    type_ = declared.type if agree((declared.type,), (parameter,)) or declared.struct else ""
+    is_map = declared.type == "CUtensorMap" and parameter.size == 128  # of a Triton kernel
+    type_ = declared.type if is_map or agree((declared.type,), (parameter,)) or declared.struct else ""
     struct = declared.struct if declared.struct and declared.struct.size == parameter.size else None
     if struct is not None and parameter.cpp:
         struct = struct._replace(name=parameter.cpp)

@@ -17,6 +17,7 @@ import cuda_wheel
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.runtime.arrays import argument_type, is_by_value, is_untyped, is_vector, pointee
 from cuda_wheel.runtime.manifest import Manifest, ManifestFile, python_language
+from cuda_wheel.runtime.parts.triton.signatures import read_type
 
 __all__ = ["copied_files", "parts_for", "parts_named_in", "passes_other_arrays"]
 
@@ -111,7 +112,8 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
         "vector-pointers": any(is_by_value(each) or is_vector(pointee(each.cpp)[0]) for each in parameters),
         "untyped-parameters": any(map(is_untyped, parameters)),
         "trial": manifest.compression != "none" or not any(image.kind == "ptx" for image in manifest.images),
-        "tensor-maps": any(each.cpp in ("CUtensorMap", "CUtensorMap_st") for each in parameters),
+        "tensor-maps": any(each.cpp in ("CUtensorMap", "CUtensorMap_st") for each in parameters)
+        or any((type_ := read_type(value)) is not None and type_.block for _, value in manifest.variant),
     }
     return {part for part, is_needed in needed.items() if is_needed}
 

@@ -9,12 +9,13 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
-from cuda_wheel.runtime.manifest import TABLE_SUFFIX, Manifest, same_macros
+from cuda_wheel.runtime.manifest import TABLE_SUFFIX, Manifest, python_language, same_macros
+from cuda_wheel.runtime.parts.triton.signatures import KERNEL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cuda_wheel.runtime.parts.tuned_tables import Row
+    from cuda_wheel.runtime.parts.tuned_rows import Row
 
 __all__ = ["TunedTables", "check_rows", "tuned_file", "tuned_paths"]
 
@@ -54,7 +55,7 @@ class TunedTables:
             if module not in names:
                 warn(f"warning: {file.destination} belongs to no module: there is no module {module}")
                 continue
-            from cuda_wheel.runtime.parts.tuned_tables import parse_table  # few projects have tables
+            from cuda_wheel.runtime.parts.tuned_rows import parse_table  # few projects have tables
 
             content = self.files[file.destination] = file.source.read_bytes()
             try:
@@ -70,22 +71,42 @@ class TunedTables:
 def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) -> None:
     """Raise ConfigError if a row of a module's tuned table names a variant or a kernel that is in no manifest."""
     variants = {same_macros(manifest.variant): manifest for manifest in manifests}
+    have_triton_kernels = python_language([manifest.variant for manifest in manifests]) == KERNEL
     for row in rows:
         manifest = variants.get(same_macros(row.variant))
         try:
-            if manifest is not None:
+            if have_triton_kernels and not row.variant:
+                _check_triton_kernel(module, row, manifests)
+            elif manifest is not None:
                 _check_kernel(manifest, row.kernel)
             elif not _may_specialize(manifests, row):
                 from cuda_wheel.runtime.parts.variants import unknown_variant  # only for an error
 
                 raise unknown_variant(module, row.variant, [each.variant for each in manifests])
         except ImageError as error:
-            from cuda_wheel.runtime.parts.tuned_tables import problem_text  # only for an error
+            from cuda_wheel.runtime.parts.tuned_rows import problem_text  # only for an error
 
             raise ConfigError(
                 f"{module.rpartition('.')[2]}{TABLE_SUFFIX}, choice {row.name!r} for {row.gpu} and "
                 f"{problem_text(row.problem)}: {error}\nTune it again with cuda-wheel tune, or remove the choice."
             ) from None
+
+
+def _check_triton_kernel(module: str, row: Row, manifests: Sequence[Manifest]) -> None:
+    """Raise UnknownKernelError if the module has no Triton kernel of the name in `row`, or several; ImageError if the
+    row is for the kernel's launches, and it does not fit the kernel."""
+    from cuda_wheel.runtime.parts.triton.tuned import check_row  # only for tables
+
+    by_path: dict[str, list[Manifest]] = {}
+    for manifest in manifests:
+        by_path.setdefault(str(dict(manifest.variant)[KERNEL]), []).append(manifest)
+    found = [path for path in by_path if row.kernel in (path, path.rpartition(":")[2])]
+    if len(found) != 1:
+        what = f"several kernels {row.kernel!r}: {', '.join(found)}" if found else f"no kernel {row.kernel!r}"
+        raise UnknownKernelError(f"{module} has {what}")
+    if row.name in (found[0], found[0].rpartition(":")[2]):
+        of_kernel = by_path[found[0]]
+        check_row(row, of_kernel[0].kernels[0].python, [dict(each.variant) for each in of_kernel])
 
 
 def _module_of(path: str) -> str | None:

@@ -11,7 +11,7 @@ from ..manifest import dotted
 from ..streams import LEGACY
 from .array_protocols import export, producer_stream, refuse_interface
 
-__all__ = ["TensorMap", "tensor_map"]
+__all__ = ["Layout", "TensorMap", "check_array", "encoded", "known_type", "layout_of", "tensor_map"]
 
 
 _SIZES = {
@@ -53,13 +53,18 @@ class TensorMap(bytes):
         return f"<TensorMap of {self.text}>"
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """An array's address, the name of its element type, its shape, and its strides in bytes."""
 
     address: int
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+
+    @property
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return _SIZES[self.dtype]
 
 
 def tensor_map(
@@ -87,12 +92,35 @@ def tensor_map(
     Raises ArgumentError if the array, the box or this GPU is not suitable, and DriverError if the driver refuses.
     Source: CUDA Driver API, cuTensorMapEncodeTiled.
     """
-    layout = _layout_of(array)
+    layout = layout_of(array)
     if dtype is not None:
         layout = layout._replace(dtype=_other_type(layout.dtype, dtype))
     rank = len(layout.shape)
-    box = _sizes(box, "box", rank, 256)
-    steps = _sizes(element_strides or (1,) * rank, "element_strides", rank, 8)
+    return encoded(
+        array,
+        layout,
+        _sizes(box, "box", rank, 256),
+        element_strides=_sizes(element_strides or (1,) * rank, "element_strides", rank, 8),
+        swizzle=swizzle,
+        l2_promotion=l2_promotion,
+        interleave=interleave,
+        nan_fill=nan_fill,
+    )
+
+
+def encoded(
+    array: Any,
+    layout: Layout,
+    box: tuple[int, ...],
+    *,
+    element_strides: tuple[int, ...] = (),
+    swizzle: int = 0,
+    l2_promotion: int = 0,
+    interleave: int = 0,
+    nan_fill: bool = False,
+) -> TensorMap:
+    """Return the tensor map of an array with this layout; for the other parameters and the errors see `tensor_map`."""
+    rank = len(layout.shape)
     _check(layout, box, swizzle, l2_promotion, interleave)
     driver = cuda_driver()
     result = driver.cuTensorMapEncodeTiled(
@@ -105,7 +133,7 @@ def tensor_map(
                 (driver.cuuint64_t, layout.shape),
                 (driver.cuuint64_t, layout.strides[:-1]),
                 (driver.cuuint32_t, box),
-                (driver.cuuint32_t, steps),
+                (driver.cuuint32_t, element_strides or (1,) * rank),
             )
         ),
         getattr(driver.CUtensorMapInterleave, f"CU_TENSOR_MAP_INTERLEAVE_{_INTERLEAVES[interleave]}"),
@@ -116,14 +144,14 @@ def tensor_map(
             f"CU_TENSOR_MAP_FLOAT_OOB_FILL_{'NAN_REQUEST_ZERO_FMA' if nan_fill else 'NONE'}",
         ),
     )
-    encoded = check_result(result, "encoding a tensor map")
-    made = TensorMap(ctypes.string_at(encoded.getPtr(), 128))
+    bits = check_result(result, "encoding a tensor map")
+    made = TensorMap(ctypes.string_at(bits.getPtr(), 128))
     made.array, made.text = array, f"{layout.dtype}{list(layout.shape)}, box {list(box)}"
     made.kept_by_launches = not (is_of(type(array), "torch", "Tensor") or is_of(type(array), "cupy", "ndarray"))
     return made
 
 
-def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int, interleave: int) -> None:
+def _check(layout: Layout, box: Sequence[int], swizzle: int, l2_promotion: int, interleave: int) -> None:
     """Raise ArgumentError for parameters of `tensor_map` that the driver would refuse. Unlike the driver's error, this
     error gives the reason. `swizzle`, `l2_promotion` and `interleave` are in bytes, 0 for none."""
     for what, value, choices in (
@@ -133,7 +161,7 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
     ):
         if value not in choices:
             raise ArgumentError(f"{what} must be one of {', '.join(map(str, choices))} bytes, not {value_text(value)}")
-    _check_array(layout, interleave)
+    check_array(layout, interleave)
     _check_row(box[-1] * _SIZES[layout.dtype], swizzle, interleave)
     capability, _ = device_and_driver()
     if capability < (9, 0):
@@ -142,7 +170,7 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
         )
 
 
-def _check_array(layout: _Layout, interleave: int) -> None:
+def check_array(layout: Layout, interleave: int = 0) -> None:
     """Raise ArgumentError for an array that a tensor map cannot describe. `interleave` is in bytes, 0 for none."""
     address, dtype, shape, strides = layout
     unit = 32 if interleave == 32 else 16
@@ -202,7 +230,7 @@ def _other_type(found: str, wanted: str) -> str:
     return wanted
 
 
-def _layout_of(array: Any) -> _Layout:
+def layout_of(array: Any) -> Layout:
     """Return the layout of an array on the GPU; raise ArgumentError for any other value.
 
     Waits until the GPU has computed the array, unless it is an array of PyTorch or CuPy.
@@ -231,25 +259,25 @@ def _layout_of(array: Any) -> _Layout:
     shape, strides = tuple(interface["shape"]), interface.get("strides")
     if strides is None:
         strides = _contiguous(shape, size)
-    return _Layout(int(interface["data"][0] or 0), _known_type(names.get(kind, kind)), shape, tuple(strides))
+    return Layout(int(interface["data"][0] or 0), known_type(names.get(kind, kind)), shape, tuple(strides))
 
 
-def _exported_layout(array: Any) -> _Layout:
+def _exported_layout(array: Any) -> Layout:
     exported = export(array, LEGACY)
     check_result(cuda_driver().cuStreamSynchronize(LEGACY), "waiting for an array")
     size = exported.bits // 8
     strides = exported.strides and tuple(size * stride for stride in exported.strides)
     shape = exported.shape
-    return _Layout(exported.address, _known_type(exported.dtype), shape, strides or _contiguous(shape, size))
+    return Layout(exported.address, known_type(exported.dtype), shape, strides or _contiguous(shape, size))
 
 
-def _tensor_layout(tensor: Any) -> _Layout:
+def _tensor_layout(tensor: Any) -> Layout:
     if not tensor.is_cuda:
         raise TypeError("is in host memory: .cuda() copies it")
     size = tensor.element_size()
     strides = tuple(size * stride for stride in tensor.stride())
     name = str(tensor.dtype).removeprefix("torch.")
-    return _Layout(tensor.data_ptr(), _known_type(name), tuple(tensor.shape), strides)
+    return Layout(tensor.data_ptr(), known_type(name), tuple(tensor.shape), strides)
 
 
 def _contiguous(shape: Sequence[int], size: int) -> tuple[int, ...]:
@@ -260,7 +288,7 @@ def _contiguous(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _known_type(name: str) -> str:
+def known_type(name: str) -> str:
     name = _SAME_BITS.get(name, name)
     if name not in _SIZES:
         raise ArgumentError(f"a tensor map has no elements of type {name}; it has {', '.join(_SIZES)}")

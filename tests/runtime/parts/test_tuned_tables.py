@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, DriverError, ImageError
-from cuda_wheel.runtime.parts.tuned_tables import Row, choose, parse_table
+from cuda_wheel.runtime.parts.tuned_rows import Row, choose, parse_table
 from cuda_wheel.tuning.tuner import merged_rows, table_text
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package

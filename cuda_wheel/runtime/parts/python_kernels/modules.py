@@ -5,7 +5,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ...errors import UnknownKernelError, has
 from ...files import files_and_manifest
-from ...manifest import Variant
+from ...manifest import PythonParameter, Variant
 from ...module import Module
 from .signatures import LANGUAGES, kernel_path
 
@@ -53,13 +53,25 @@ class PythonModule(Mapping[str, K], Generic[K]):
         compiled: dict[str, list[Mapping[str, Any]]] = {}
         for variant in variants:
             compiled.setdefault(kernel_path(variant), []).append(dict(variant))
-        for path, of_kernel in compiled.items():
-            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
-            (info,) = manifest.kernels
-            self._by_path[path] = self.kernel_type(name, path, info.python, of_kernel, load)
         self._by_name: dict[str, list[str]] = {}
         for path in compiled:
             self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
+        for path, of_kernel in compiled.items():
+            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
+            (info,) = manifest.kernels
+            self._by_path[path] = self._new_kernel(path, info.python, of_kernel, load, device)
+
+    def _new_kernel(
+        self,
+        path: str,
+        parameters: Sequence[PythonParameter],
+        variants: Sequence[Mapping[str, Any]],
+        load: Callable[[Mapping[str, Any]], Module],
+        device: int | None,
+    ) -> K:
+        """Return a kernel of the module, with what was compiled of it. `load` loads a variant, for GPU `device`."""
+        kernel: K = self.kernel_type(self.name, path, parameters, variants, load)
+        return kernel
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__

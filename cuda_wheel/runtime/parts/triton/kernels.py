@@ -5,12 +5,12 @@ A module has a variant for each kernel and each set of types, constants and opti
 types, hints and constants find it in a dictionary.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 from ...arguments import is_of, plain_number, value_text
-from ...driver import check_result, cuda_driver, current_device
+from ...driver import check_result, cuda_driver, current_device, device_attribute
 from ...errors import ArgumentError, ImageError, need
 from ...generated import Missing, define
 from ...launching import launcher_of
@@ -18,7 +18,9 @@ from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
 from ..python_kernels.modules import PythonModule
-from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type, value_of, written
+from .descriptors import Descriptors, block_of, is_descriptor
+from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
+from .tuned import TunedChoices, agrees, check_row, has_table
 
 __all__ = ["TritonKernel", "TritonModule", "constants_of", "figures_of"]
 
@@ -36,6 +38,12 @@ _INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float
 
 _ANY = ":?"
 """In the place of a hint: the address or number may be any. Alone: the constant may be any."""
+
+_MOST_KEYS = 4096
+"""Maximum number of keys of one generated `launch`. Values of arguments are in keys only if a table chooses by them."""
+
+_ALWAYS_THERE = 48 << 10
+"""Bytes of shared memory that a block can have on every GPU. Source: CUDA C++ Programming Guide, "Shared Memory"."""
 
 _I32, _I64, _U64 = 1 << 31, 1 << 63, 1 << 64
 
@@ -64,10 +72,15 @@ class _Prepared(NamedTuple):
     """Bytes of global memory that each block needs."""
     constants: Mapping[str, Any]
     """Constants and options by name, for a grid that is a function."""
+    descriptors: Descriptors | None
+    """Conversion of the arguments that are tensor descriptors; None if none is."""
 
 
 class TritonKernel:
     """A Triton kernel. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
+
+    module: "TritonModule"
+    """The module that the kernel is of."""
 
     def __init__(
         self,
@@ -76,6 +89,7 @@ class TritonKernel:
         parameters: Sequence[PythonParameter],
         variants: Sequence[_Compiled],
         load: Callable[[Mapping[str, Any]], Module],
+        tuned: TunedChoices | None = None,
     ) -> None:
         self.name = path.rpartition(":")[2]
         self.parameters = tuple(parameters)
@@ -83,6 +97,7 @@ class TritonKernel:
         self._module = module
         self._variants = tuple(variants)
         self._load = load
+        self._tuned = tuned
         self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
         self._arguments = frozenset(at for at, (_, kind, _) in enumerate(parameters) if kind == "argument")
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
@@ -90,7 +105,9 @@ class TritonKernel:
         """Element type of an array, as its library has it -> Triton's name."""
         self._known: dict[tuple[Any, ...], tuple[Callable[..., None], Mapping[str, Any]]] = {}
         """Key of the generated `launch` -> (function that launches, `_Prepared.constants`)."""
-        source = _launch_source(self.parameters, variants)
+        self._runs: dict[int, Callable[..., None]] = {}
+        """`id` of what `_prepared` has -> function that launches."""
+        source = _launch_source(self.parameters, variants, tuned.keys if tuned else frozenset())
         if source is not None:
             defaults = [
                 _MISSING if default is None or kind in ("tuned", "computed") else value_of(default)
@@ -110,9 +127,9 @@ class TritonKernel:
 
         `grid` has one to three numbers of blocks, or is a function of all arguments, constants and options by name that
         returns them; a grid with a 0 launches nothing. Arrays, numbers and `stream` are as in `Kernel.launch`. Options
-        (`num_warps`, `num_stages`, `num_ctas`) choose among what was compiled; without them, the settings' first
-        that fits is launched. What was compiled for arguments that are divisible by 16, or equal to 1, is preferred
-        where they are.
+        (`num_warps`, `num_stages`, `num_ctas`) choose among what was compiled. Of what a launch leaves open, the table
+        of `cuda-wheel tune` chooses if the package has one, else the settings' first that fits is launched. What was
+        compiled for arguments that are divisible by 16, or equal to 1, is preferred where they are.
 
         Raises ArgumentError if nothing was compiled for these arguments; it lists what was. Raises what `load` and
         `Kernel.launch` raise.
@@ -138,18 +155,32 @@ class TritonKernel:
         if 0 in blocks:
             return
         given = [values[at] for at in prepared.places]
-        if prepared.scratch:
-            self._launch_with_scratch(blocks, prepared, given, stream)
+        if prepared.scratch or prepared.descriptors:
+            self._launch_otherwise(blocks, prepared, given, stream)
             return
         prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=stream, **prepared.options)
         if key is not None and prepared.blocks == 1:
-            self._known[key] = _quick_launch(prepared, len(values)), prepared.constants
+            run = self._runs.get(id(prepared))
+            if run is None:
+                run = self._runs[id(prepared)] = _quick_launch(prepared, len(values))
+            if len(self._known) >= _MOST_KEYS:
+                self._known.clear()
+            self._known[key] = run, prepared.constants
 
-    def _launch_with_scratch(
+    def _launch_otherwise(
         self, blocks: tuple[int, ...], prepared: _Prepared, given: Sequence[Any], stream: Any
     ) -> None:
-        """Launch with scratch memory, which is allocated and freed on the launch's stream."""
-        driver, chosen = cuda_driver(), _stream_of(prepared.kernel, given, stream)
+        """Launch with tensor descriptors, or with scratch memory, which is allocated and freed on the launch's
+        stream."""
+        arrays = given
+        if prepared.descriptors is not None:
+            given = prepared.descriptors.expanded(given)
+            arrays = prepared.descriptors.arrays(arrays)
+        chosen = _stream_of(prepared.kernel, arrays, stream)
+        if not prepared.scratch:
+            prepared.launch(blocks, prepared.threads, *given, *prepared.hidden, stream=chosen, **prepared.options)
+            return
+        driver = cuda_driver()
         size = prepared.scratch * prod(blocks)
         result = driver.cuMemAllocAsync(size, chosen)
         address = int(check_result(result, f"allocating {size} bytes of scratch memory"))
@@ -178,10 +209,10 @@ class TritonKernel:
         given = [values[at] for at in prepared.places]
         if 0 in blocks:
             return lambda *others: None
-        if prepared.scratch:
+        if prepared.scratch or prepared.descriptors:
 
             def inner(*others: Any) -> None:
-                self._launch_with_scratch(blocks, prepared, [*others, *given[len(others) :]], stream)
+                self._launch_otherwise(blocks, prepared, [*others, *given[len(others) :]], stream)
 
         else:
             inner = prepared.kernel.bind(
@@ -256,6 +287,8 @@ class TritonKernel:
                 return "fp32"
             if value is None:
                 return "None"
+            if is_descriptor(value):
+                return f"tensordesc<{self.element(value.base)}[{', '.join(map(str, block_of(value)))}]>"
             if hasattr(value, "dtype") and getattr(value, "shape", None) != ():
                 return self._kind_of_array(value)
             if hasattr(value, "data_ptr") or hasattr(value, "__cuda_array_interface__"):
@@ -273,7 +306,9 @@ class TritonKernel:
                 return f"{'i64' if number < _I64 else 'u64'}{hint}"
         if hasattr(kind, "__float__"):
             return "fp32"
-        raise ArgumentError(f"{self.name} takes arrays on the GPU, numbers and None, not {value_text(value)}")
+        raise ArgumentError(
+            f"{self.name} takes arrays on the GPU, numbers, tensor descriptors and None, not {value_text(value)}"
+        )
 
     def _kind_of_array(self, array: Any) -> str:
         element = self.element(array)
@@ -337,32 +372,45 @@ class TritonKernel:
             kind_of(name, value) or self._kind_at(at, value)
             for (name, at), value in zip(self._names.items(), values, strict=True)
         ]
-        return self._chosen(kinds, values, options)
+        return self._fitting(kinds, values, options)[0]
 
     # --- the choice ---------------------------------------------------------------------------------
 
     def _prepare(self, values: Sequence[Any], options: Mapping[str, Any]) -> _Prepared:
         """Return how to launch with these arguments; load the variant for them if no launch needed it before."""
         kinds = [self._kind_at(at, value) for at, value in enumerate(values)]
-        key = (*kinds, *options.items()) if options else tuple(kinds)
+        tuned = () if self._tuned is None else self._tuned.choice(values, kinds)
+        key = (*kinds, *options.items(), tuned) if options or tuned else tuple(kinds)
         try:
             return self._prepared[key]
         except KeyError:
             pass
-        chosen = self._chosen(kinds, values, options)
-        return self._prepared.setdefault(key, self._loaded(chosen))
+        fitting = self._fitting(kinds, values, options, dict(tuned))
+        found = prepared = self._loaded(fitting[0])
+        # As Triton's autotuner, leave out what needs more shared memory than the GPU has.
+        while not _has_memory(found) and len(fitting) > 1:
+            del fitting[0]
+            found = self._loaded(fitting[0])
+        return self._prepared.setdefault(key, found if _has_memory(found) else prepared)
 
-    def _chosen(self, kinds: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]) -> _Compiled:
-        """Return the variant for arguments of these kinds: of those that fit, the one that was compiled with the most
-        hints; of several, the first. Raises ArgumentError if none fits."""
-        best: tuple[int, _Compiled] | None = None
-        for each in self._variants:
+    def _fitting(
+        self,
+        kinds: Sequence[str],
+        values: Sequence[Any],
+        options: Mapping[str, Any],
+        tuned: Mapping[str, Any] = {},
+    ) -> list[_Compiled]:
+        """Return the variants that fit arguments of these kinds, the best first: those with the constants and options
+        `tuned`, then those that were compiled with the most hints, in the order of the settings. Raises ArgumentError
+        if none fits."""
+        ranks = []
+        for number, each in enumerate(self._variants):
             points = self._points(each, kinds, values, options)
-            if points is not None and (best is None or points > best[0]):
-                best = points, each
-        if best is None:
+            if points is not None:
+                ranks.append((not agrees(each, tuned), -points, number))
+        if not ranks:
             raise ArgumentError(self._nothing_fits(kinds, options))
-        return best[1]
+        return [self._variants[number] for _, _, number in sorted(ranks)]
 
     def _points(
         self, compiled: _Compiled, kinds: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]
@@ -378,11 +426,7 @@ class TritonKernel:
             if points is None:
                 return None
             total += points
-        for name, value in options.items():
-            built = compiled.get(name, 1 if name == "num_ctas" else None)
-            if built is None or macro_text(built) != macro_text(value):
-                return None
-        return total
+        return total if agrees(compiled, options) else None
 
     def _nothing_fits(self, kinds: Sequence[str], options: Mapping[str, Any]) -> str:
         pairs = [*zip(self._names, kinds, strict=True), *options.items()]
@@ -413,17 +457,24 @@ class TritonKernel:
             for at, (name, _, default) in enumerate(self.parameters)
             if (type_ := read_type(compiled.get(name, default))) is not None and type_.hint != "1"
         }
+        names = [self.parameters[at][0] for at in types]
+        blocked = {place: type_ for place, type_ in enumerate(types.values()) if type_.block}
+        own = [each.name for each in kernel.info.parameters]
+        descriptors = None
+        if blocked:
+            descriptors = Descriptors(blocked, names, module.image.resources[kernel.info.symbol], own)
         return _Prepared(
             kernel=kernel,
             launch=launcher_of(kernel).launch,
             places=tuple(types),
             types=tuple(types.values()),
-            hidden=(None,) * (len(kernel.info.parameters) - len(types)),
+            hidden=(None,) * (len(own) - len(types) - (descriptors.further if descriptors else 0)),
             threads=threads,
             blocks=blocks,
             options=options,
             scratch=scratch,
             constants=constants_of(compiled),
+            descriptors=descriptors,
         )
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
@@ -446,6 +497,41 @@ class TritonModule(PythonModule[TritonKernel]):
     """
 
     kernel_type = TritonKernel
+
+    def _new_kernel(
+        self,
+        path: str,
+        parameters: Sequence[PythonParameter],
+        variants: Sequence[Mapping[str, Any]],
+        load: Callable[[Mapping[str, Any]], Module],
+        device: int | None,
+    ) -> TritonKernel:
+        tuned = self._tuned_choices(path, parameters, variants, device) if has_table(self.name) else None
+        kernel = TritonKernel(self.name, path, parameters, variants, load, tuned)
+        kernel.module = self
+        return kernel
+
+    def _tuned_choices(
+        self, path: str, parameters: Sequence[PythonParameter], variants: Sequence[_Compiled], device: int | None
+    ) -> TunedChoices | None:
+        """Return what the module's table has for the launches of a kernel; None if it has nothing. Raises ImageError
+        for a table or a row that is not valid."""
+        need("tuned-tables")
+        from ..tuned_rows import problem_text, table_of  # few modules have a table
+
+        rows, where = table_of(self.name)
+        short = path.rpartition(":")[2]
+        names = (path, short) if len(self._by_name[short]) == 1 else (path,)
+        own = [row for row in rows if row.name in names]
+        for row in own:
+            try:
+                check_row(row, parameters, variants)
+            except ImageError as error:
+                raise ImageError(
+                    f"{where}, choice {row.name!r} for {row.gpu} and {problem_text(row.problem)}: {error}. Tune it "
+                    "again with cuda-wheel tune, or remove the choice."
+                ) from None
+        return TunedChoices(own, where, [name for name, _, _ in parameters], device) if own else None
 
 
 _LAUNCH = """
@@ -474,30 +560,49 @@ _OWN_NAMES = {
 }  # fmt: skip
 
 
-def _launch_source(parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs."""
+def _launch_source(
+    parameters: Sequence[PythonParameter], variants: Sequence[Mapping[str, Any]], tuned: Collection[str]
+) -> str | None:
+    """Return the source of a kernel's `launch`; None for a kernel whose parameters have names that it needs, and for
+    one with tensor descriptors.
+
+    `tuned` are the parameters by whose values the table of tuned choices chooses.
+    """
     names = [name for name, _, _ in parameters]
     if not names or not _OWN_NAMES.isdisjoint(names):
         return None
     keys = []
     for name, kind, default in parameters:
         types = [read_type(each.get(name, default)) for each in variants]
+        if any(type_ is not None and type_.block for type_ in types):
+            return None
         if kind != "argument":
-            keys.append(f"type({name}), {name}")
+            has_floats = any(isinstance(each.get(name, default), float) for each in variants)
+            constant = f"{name}.hex() if type({name}) is float else {name}"  # 0.0 == -0.0
+            keys.append(f"type({name}), {constant if has_floats else name}")
         elif None in types:
             keys.append(f"{name} is None or fail()")
         elif all(type_ is not None and type_.pointer for type_ in types):
             keys.append(f"{name}.dtype, {name}.data_ptr() & 15 == 0")
         else:
             is_small = f"type({name}) is int and -0x80000000 <= {name} < 0x80000000"
-            other = f"type({name}) is float or fail()"
-            keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
+            if name in tuned:
+                keys.append(f"(type({name}), {name}) if {is_small} or type({name}) is float else fail()")
+            else:
+                other = f"type({name}) is float or fail()"
+                keys.append(f"({name} & 15 == 0, {name} == 1) if {is_small} else {other}")
     return _LAUNCH.format(
         parameters=", ".join(f"{name}=defaults[{at}]" for at, name in enumerate(names)),
         key=", ".join(keys) + ",",
         names=", ".join(names),
         values=", ".join(f"{name!r}: {name}" for name in names),
     )
+
+
+def _has_memory(prepared: _Prepared) -> bool:
+    """Return whether the current GPU has the shared memory that a block needs."""
+    size: int = prepared.options.get("shared_memory", 0)
+    return size <= _ALWAYS_THERE or size <= device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", current_device() or 0)
 
 
 def _quick_launch(prepared: _Prepared, count: int) -> Callable[..., None]:
@@ -550,6 +655,8 @@ def _fit(built: str, kind: str) -> int | None:
     want, given = read_type(built), read_type(kind.removesuffix(_ANY))
     if want is None or given is None or bool(want.pointer) != bool(given.pointer):
         return None
+    if want.block or given.block:
+        return 1 if want == given else None
     if want.hint not in ("", given.hint) and not kind.endswith(_ANY):
         return None
     points = 2 if want.hint else 0
@@ -565,16 +672,8 @@ def _fit(built: str, kind: str) -> int | None:
 
 
 def _constant_text(value: Any) -> str:
-    """Return a constant as the text that a variant's value has: `1024` -> "1024", `"relu"` -> "'relu'"."""
-    if value is _MISSING:
-        return "left out"
-    if isinstance(value, str) and value.startswith("tl."):
-        return value
-    found = written(value)
-    if found is None:
-        value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
-        found = int(value) if hasattr(value, "__index__") else written(value)
-    return value_text(value) if found is None else macro_text(found)
+    """Return a constant as the text that a variant's value has; see `constant_text`."""
+    return "left out" if value is _MISSING else constant_text(value)
 
 
 def _address(array: Any) -> int:

@@ -19,15 +19,32 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...manifest import MacroValue
+from ...arguments import plain_number, value_text
+from ...manifest import MacroValue, macro_text
 
-__all__ = ["KERNEL", "OPTIONS", "TYPES", "Type", "is_type", "read_type", "value_of", "written"]
+__all__ = [
+    "HIDDEN",
+    "KERNEL",
+    "OPTIONS",
+    "TYPES",
+    "Type",
+    "constant_text",
+    "is_type",
+    "read_type",
+    "value_of",
+    "written",
+]
 
 KERNEL = "triton"
 """Key of the kernel in a variant."""
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas")
 """Keys of a variant that are options of Triton which a launch may choose by."""
+
+
+HIDDEN = ("global_scratch", "profile_scratch")
+"""Names of the pointers that Triton adds after a kernel's own parameters, in this order; releases before 3.5 add the
+first only. Source: `make_launcher` in Triton's back end for NVIDIA GPUs."""
 
 TYPES: Mapping[str, tuple[str, str]] = {
     "i1": ("bool", "bool"),
@@ -51,6 +68,8 @@ TYPES: Mapping[str, tuple[str, str]] = {
 
 _TYPE = re.compile(rf"(\*k?)?({'|'.join(TYPES)})(?::(16|1))?")
 
+_DESCRIPTOR = re.compile(rf"tensordesc<({'|'.join(TYPES)})\[(\d{{1,9}}(?:, \d{{1,9}}){{0,4}})\]>")
+
 
 class Type(NamedTuple):
     """The type of an argument of a launch, and what the kernel was told about its value."""
@@ -61,11 +80,15 @@ class Type(NamedTuple):
     """Triton's name of the element type, or of the number's type: "fp32"."""
     hint: str
     """"16" if the address or number is divisible by 16, "1" if the number is 1, "" if nothing is known."""
+    block: tuple[int, ...] = ()
+    """Block shape of a tensor descriptor; () for pointers and numbers."""
 
 
 def read_type(text: Any) -> Type | None:
     """Return the type that a text means; None for anything else."""
     match = _TYPE.fullmatch(text) if isinstance(text, str) else None
+    if match is None and isinstance(text, str) and (descriptor := _DESCRIPTOR.fullmatch(text)):
+        return Type("", descriptor[1], "", tuple(map(int, descriptor[2].split(", "))))
     if match is None or (match[3] == "1" and (match[1] or match[2][0] not in "iu")):
         return None
     if match[3] == "16" and not match[1] and match[2][0] not in "iu":
@@ -103,3 +126,14 @@ def value_of(value: Any) -> Any:
 
         return literal_eval(value)
     return value
+
+
+def constant_text(value: Any) -> str:
+    """Return a constant of a launch as the text that a variant's value has: `1024` -> "1024", `"relu"` -> "'relu'"."""
+    if isinstance(value, str) and value.startswith("tl."):
+        return value
+    found = written(value)
+    if found is None:
+        value = plain_number(getattr(value, "value", value))  # `tl.constexpr` has the constant as `value`
+        found = int(value) if hasattr(value, "__index__") else written(value)
+    return value_text(value) if found is None else macro_text(found)
