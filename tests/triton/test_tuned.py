@@ -279,12 +279,20 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "said"), WRONG)
-def test_a_row_that_does_not_fit_the_kernel_is_refused(site: Path, wrong: dict[str, Any], said: str) -> None:
+def test_a_row_that_does_not_fit_the_kernel_is_refused(
+    site: Path, use: Callable[..., Driver], wrong: dict[str, Any], said: str
+) -> None:
+    use((9, 0)).context.device = 0
     write_table(site, [wrong])
-    with pytest.raises(
-        ImageError, match=rf"cases\.tuned\.json, choice 'tuned_copy' for Stand-in and .*: {said}.*Tune it again"
-    ):
-        cuda_wheel.load("demo.cases")
+    kernel = cuda_wheel.load("demo.cases")["tuned_copy"]
+    for _ in range(2):
+        with pytest.raises(
+            ImageError, match=rf"cases\.tuned\.json, choice 'tuned_copy' for Stand-in and .*: {said}.*Tune it again"
+        ):
+            kernel.launch(1, array(), array(), 10)
+    kernel.launch(1, array(), array(), 10, BLOCK=64, num_warps=2, num_stages=3)
+    (found,) = measured(site, [{"n": 1000}])  # it can be tuned again
+    assert found.row.parameters["BLOCK"] == 64
 
 
 def test_a_build_checks_the_table_and_puts_it_into_the_wheel(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ...streams import block_stream, stream_address
 from ..python_kernels.modules import PythonModule
 from .descriptors import Descriptors, block_of, is_descriptor
 from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
-from .tuned import TunedChoices, agrees, check_row, has_table
+from .tuned import TunedChoices, agrees, has_table
 
 __all__ = ["TritonKernel", "TritonModule", "constants_of", "figures_of"]
 
@@ -98,6 +98,8 @@ class TritonKernel:
         self._variants = tuple(variants)
         self._load = load
         self._tuned = tuned
+        self._options = {name for each in variants for name in each} - {KERNEL, *(name for name, _, _ in parameters)}
+        """Names of the options that variants were compiled with."""
         self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
         self._arguments = frozenset(at for at, (_, kind, _) in enumerate(parameters) if kind == "argument")
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
@@ -379,7 +381,7 @@ class TritonKernel:
     def _prepare(self, values: Sequence[Any], options: Mapping[str, Any]) -> _Prepared:
         """Return how to launch with these arguments; load the variant for them if no launch needed it before."""
         kinds = [self._kind_at(at, value) for at, value in enumerate(values)]
-        tuned = () if self._tuned is None else self._tuned.choice(values, kinds)
+        tuned = self._tuned.choice(values, kinds) if self._tuned and self._leaves_open(values, options) else ()
         key = (*kinds, *options.items(), tuned) if options or tuned else tuple(kinds)
         try:
             return self._prepared[key]
@@ -392,6 +394,10 @@ class TritonKernel:
             del fitting[0]
             found = self._loaded(fitting[0])
         return self._prepared.setdefault(key, found if _has_memory(found) else prepared)
+
+    def _leaves_open(self, values: Sequence[Any], options: Mapping[str, Any]) -> bool:
+        """Return whether a launch leaves out constants or options, so that several variants may fit."""
+        return any(value is _MISSING for value in values) or not self._options <= options.keys()
 
     def _fitting(
         self,
@@ -515,23 +521,15 @@ class TritonModule(PythonModule[TritonKernel]):
         self, path: str, parameters: Sequence[PythonParameter], variants: Sequence[_Compiled], device: int | None
     ) -> TunedChoices | None:
         """Return what the module's table has for the launches of a kernel; None if it has nothing. Raises ImageError
-        for a table or a row that is not valid."""
+        for a table that is not valid."""
         need("tuned-tables")
-        from ..tuned_rows import problem_text, table_of  # few modules have a table
+        from ..tuned_rows import table_of  # few modules have a table
 
         rows, where = table_of(self.name)
         short = path.rpartition(":")[2]
         names = (path, short) if len(self._by_name[short]) == 1 else (path,)
         own = [row for row in rows if row.name in names]
-        for row in own:
-            try:
-                check_row(row, parameters, variants)
-            except ImageError as error:
-                raise ImageError(
-                    f"{where}, choice {row.name!r} for {row.gpu} and {problem_text(row.problem)}: {error}. Tune it "
-                    "again with cuda-wheel tune, or remove the choice."
-                ) from None
-        return TunedChoices(own, where, [name for name, _, _ in parameters], device) if own else None
+        return TunedChoices(own, where, parameters, variants, device) if own else None
 
 
 _LAUNCH = """

@@ -81,13 +81,35 @@ class TunedChoices:
     """The rows of a table that count for one kernel. For a machine with several GPUs, the current one decides when a
     problem first occurs."""
 
-    def __init__(self, rows: "Sequence[Row]", where: str, names: Sequence[str], device: int | None) -> None:
-        """`where` is the path of the table, `names` are the kernel's parameters, `device` is the number of a GPU."""
+    def __init__(
+        self,
+        rows: "Sequence[Row]",
+        where: str,
+        parameters: Sequence[PythonParameter],
+        variants: Sequence[_Compiled],
+        device: int | None,
+    ) -> None:
+        """`where` is the path of the table, `parameters` and `variants` are the kernel's, `device` is the number of a
+        GPU."""
         self._rows = rows
         self._where = where
         self._device = device
-        self._places = tuple((key, names.index(key)) for key in rows[0].problem)
+        self._wrong: ImageError | None = None
+        """Why the table does not fit the kernel: of use until it is tuned again, which launches the kernel too."""
+        self._places: tuple[tuple[str, int], ...] = ()
         self._found: dict[tuple[Any, ...], tuple[tuple[str, Any], ...]] = {}
+        for row in rows:
+            try:
+                check_row(row, parameters, variants)
+            except ImageError as error:
+                problem = ", ".join(f"{key}={value}" for key, value in row.problem.items())
+                self._wrong = ImageError(
+                    f"{where}, choice {row.name!r} for {row.gpu} and {problem}: {error}. Tune it again with cuda-wheel "
+                    "tune, or remove the choice."
+                )
+                return
+        names = [name for name, _, _ in parameters]
+        self._places = tuple((key, names.index(key)) for key in rows[0].problem)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -97,8 +119,11 @@ class TunedChoices:
     def choice(self, values: Sequence[Any], kinds: Sequence[str]) -> tuple[tuple[str, Any], ...]:
         """Return the constants and options for a launch; () if no row is for such types and constants.
 
-        `values` are those of the parameters, `kinds` as `TritonKernel` sees them. Raises DriverError without a GPU.
+        `values` are those of the parameters, `kinds` as `TritonKernel` sees them. Raises ImageError if the table does
+        not fit the kernel, DriverError without a GPU.
         """
+        if self._wrong is not None:
+            raise self._wrong
         problem = {key: _problem_value(values[at], kinds[at]) for key, at in self._places}
         key = tuple(problem.values())
         found = self._found.get(key)
