@@ -143,7 +143,8 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
 
     The heading names `module` and its macros; None to name only the source, if a single module has it.
     """
-    compiler = f"Triton {job.triton.partition(' ')[0]}" if job.triton else toolchain.name
+    compiler = toolchain.name + (f" and tileiras {job.tileiras.partition(' ')[0]}" if job.tileiras else "")
+    compiler = f"Triton {job.triton.partition(' ')[0]}" if job.triton else compiler
     by = f"for {job.target_name} with {compiler}"
     subject = job.source
     if module is not None:

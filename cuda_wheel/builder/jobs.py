@@ -39,9 +39,18 @@ __all__ = [
 Content = tuple[Kind, str, bytes]
 """Kind, architecture and bytes of an image: `("cubin", "90a", b"...")`."""
 
-ImageContent = tuple[Target, str | None, Content]
-"""(target, source, content) of an image. The source is None for a loadable image. For relocatable code, which is linked
-at run time, the source is the project-relative path of the file that was compiled."""
+
+class ImageContent(NamedTuple):
+    """An image before it is bundled into a fatbin."""
+
+    target: Target
+    source: str | None
+    """Project-relative path of the file that was compiled, for relocatable code, which is linked at run time; None for
+    a loadable image."""
+    content: Content
+    host: str = ""
+    """Value of `Image.host`."""
+
 
 Form = Literal["whole", "ptx", "lto"]
 """Output of a job: "whole" for loadable images, "ptx" for relocatable PTX, "lto" for LTO-IR."""
@@ -112,6 +121,10 @@ class Job:
     """For a Triton kernel: the kernel, and what it is compiled for; see `runtime.parts.triton.signatures`."""
     triton: str = ""
     """Exact release of Triton; "" for a source in another language."""
+    tileiras: str = ""
+    """Exact release and build of tileiras for a source with CUDA Tile kernels; "" for any other."""
+    tileiras_program: str = ""
+    """Path of tileiras; "" for a source without CUDA Tile kernels. The path does not affect the result."""
 
     @property
     def target_name(self) -> str:
@@ -205,6 +218,9 @@ class Compiled:
     targets of the module affect the result."""
     python: tuple[PythonParameter, ...] = ()
     """Parameters of the Python function that the kernel was compiled from; () for other sources."""
+    hosts: tuple[tuple[str, int], ...] = ()
+    """For CUDA Tile kernels: (operating system and processor, size in bytes) of each cubin in `cubin`, which has them
+    one after the other; () if `cubin` is one cubin for all of them."""
     assembler: Version | None = None
     """CUDA release of the assembler that made the cubin; None if it is the toolchain's."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from cuda_wheel.builder.config.architectures import settle, triton_targets
+from cuda_wheel.builder.config.architectures import settle, tile_targets, triton_targets
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.config.values import Architectures
@@ -19,8 +19,8 @@ from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.headers import device_library_builds
-from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain, Triton
+from cuda_wheel.builder.toolchain.nvrtc import ENABLE_TILE, FORM_OPTIONS
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Tileiras, Toolchain, Triton
 from cuda_wheel.runtime.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
@@ -77,6 +77,8 @@ class Plan:
     """Compiler of NVVM IR; None if no module has a source in NVVM IR."""
     triton: Triton | None = None
     """Compiler of Triton kernels; None if no module has one."""
+    tileiras: Tileiras | None = None
+    """Assembler of CUDA Tile kernels; None if no module has one."""
 
     def compression(self, module: ModulePlan) -> str:
         """Return the compression of a module's fatbin.
@@ -94,31 +96,37 @@ def make_plan(
     installed_gpus: Callable[[], Iterable[Version]],
     nvvm: Nvvm | None = None,
     triton: Triton | None = None,
+    tileiras: Tileiras | None = None,
 ) -> Plan:
     """Return the plan for `modules` of the project in `root`.
 
     `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
-    required if a module has a source in NVVM IR, `triton` if one has Triton kernels. Raises
-    ConfigError for architectures that the toolchain cannot compile for or that the module cannot be linked for.
+    required if a module has a source in NVVM IR, `triton` if one has Triton kernels, `tileiras` if one has CUDA Tile
+    kernels. Raises ConfigError for architectures that the toolchain cannot compile for or that the module cannot be
+    linked for, and for settings that CUDA Tile kernels cannot have.
     """
 
     @cache  # most modules have the project's
-    def targets_of(architectures: Architectures, is_triton: bool) -> tuple[Target, ...]:
+    def targets_of(architectures: Architectures, is_triton: bool, is_tile: bool) -> tuple[Target, ...]:
         entries, where = architectures.entries, architectures.where
         targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+        if is_tile and tileiras is not None:
+            return tile_targets(entries, targets, where, tileiras.supported, f"tileiras {tileiras.release}")
         return triton_targets(entries, targets, where) if is_triton else targets
 
     plans = []
     for module in modules:
-        targets = targets_of(module.settings.architectures, module.is_triton)
-        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, triton, targets).plan())
-    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, triton)
+        if module.is_tile:
+            _check_tile(module)
+        targets = targets_of(module.settings.architectures, module.is_triton, module.is_tile)
+        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, triton, tileiras, targets).plan())
+    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, triton, tileiras)
 
 
 @dataclass(frozen=True)
 class _ModulePlanner:
-    """Plans one module for `targets`. `nvvm` and `triton` are the compilers of NVVM IR and of Triton kernels; None
-    if no module needs them."""
+    """Plans one module for `targets`. `nvvm`, `triton` and `tileiras` are the compilers of NVVM IR, of Triton kernels
+    and of CUDA Tile kernels; None if no module needs them."""
 
     config: Config
     module: SourceModule
@@ -126,6 +134,7 @@ class _ModulePlanner:
     toolchain: Toolchain
     nvvm: Nvvm | None
     triton: Triton | None
+    tileiras: Tileiras | None
     targets: Sequence[Target]
 
     def plan(self) -> ModulePlan:
@@ -215,6 +224,9 @@ class _ModulePlanner:
             describes=arch == self.targets[0].arch,
         )
         if source.kind == "cuda":
+            if self.module.is_tile and self.tileiras is not None:
+                release = f"{self.tileiras.release} {self.tileiras.build}"
+                job = replace(job, tileiras=release, tileiras_program=self.tileiras.program)
             return replace(
                 job,
                 instances=settings.instances,
@@ -250,7 +262,8 @@ class _ModulePlanner:
         the target."""
         settings = self.module.settings
         defines = (f"--define-macro={name}={value}" for name, value in settings.defines)
-        return (f"--std={settings.std}", *defines, *read_options(settings.options, "options").arguments)
+        tile = (ENABLE_TILE,) if self.module.is_tile else ()
+        return (f"--std={settings.std}", *tile, *defines, *read_options(settings.options, "options").arguments)
 
     def _manifest_options(self) -> tuple[str, ...]:
         settings = self.module.settings
@@ -309,6 +322,28 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
         raise ConfigError(
             f"{module.name} cannot have PTX for {virtual}: nvJitLink produces PTX from LTO-IR only, and {other.path} "
             f"cannot become LTO-IR. Name real targets only, such as architectures = [{real}]."
+        )
+
+
+def _check_tile(module: SourceModule) -> None:
+    """Raise ConfigError for settings that a module with CUDA Tile kernels cannot have."""
+    settings = module.settings
+    debug = next((each for each in settings.options if each in ("-G", "--device-debug")), None)
+    refused = {
+        "several sources": len(module.sources) > 1,
+        f'link = "{settings.link}"': settings.link != "none",
+        "relocatable = true": settings.relocatable,
+        "extern": bool(settings.extern),
+        "instances": bool(settings.instances),
+        "lineinfo = true, because line information of tileiras contains absolute paths": settings.lineinfo,
+        f"the option {debug}": debug is not None,
+    }
+    what = next((name for name, is_set in refused.items() if is_set), None)
+    if what is not None:
+        source = next(source for source in (*module.sources, *module.defaults) if source.is_tile)
+        raise ConfigError(
+            f"{source.path} has CUDA Tile kernels, which become whole images: the module {module.name} cannot have "
+            f"{what}. Leave it out, if need be in a [[tool.cuda-wheel.module]] table of its own."
         )
 
 

@@ -198,10 +198,12 @@ class Image(NamedTuple):
     "local", "constant", "spill_stores", "spill_loads"."""
     source: str | None = None
     """Source file of a relocatable image, which must be linked; None if the image can be loaded."""
+    host: str = ""
+    """Only programs on this system run a CUDA Tile image, and one compute capability: "linux-x86_64"; "" for others."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
-        return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "")
+        return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "") + f" ({self.host})" * bool(self.host)
 
 
 class Parameter(NamedTuple):
@@ -533,7 +535,7 @@ def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) 
     kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, item["source"])
+    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, item["source"], printable(item.get("host", "")))
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

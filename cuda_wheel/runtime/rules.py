@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from .errors import need
 from .manifest import Image, Manifest, Target, Version, dotted
 
 __all__ = [
@@ -150,6 +151,11 @@ def _way_to_load(
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)
+    if image.host and not reason:
+        need("tile")
+        from .parts.tile import why_not  # few modules have CUDA Tile kernels
+
+        reason = why_not(image, capability)
     if reason:
         return None, reason
     if driver < OLDEST_DRIVER:

@@ -30,6 +30,7 @@ from cuda_wheel.builder.sources.header_search import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, compile_text, preprocessed
+from cuda_wheel.builder.toolchain.tileiras import find_tileiras
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.toolchain.triton import find_triton
 from cuda_wheel.builder.workers.pool import Workers
@@ -51,10 +52,14 @@ def compile_for_gpu(
     """
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
     triton = worker.call(find_triton, None, config.timeout) if module.is_triton else None
-    plan = _plan(config, module, root, toolchain, capability, partial(make_plan, nvvm=nvvm, triton=triton))
+    tileiras = worker.call(find_tileiras, toolchain, config.timeout) if module.is_tile else None
+    make = partial(make_plan, nvvm=nvvm, triton=triton, tileiras=tileiras)
+    plan = _plan(config, module, root, toolchain, capability, make)
     jobs = plan.modules[0].jobs
     built = None
-    if len(jobs) == 1 and is_whole_program(jobs[0]) and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances):
+    if len(jobs) == 1 and is_whole_program(jobs[0]) and not (
+        jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances or jobs[0].tileiras
+    ):
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
@@ -113,7 +118,7 @@ def _compile_cubin(
     except CompileError as error:
         raise CompileError(str(compile_failure(job, toolchain, error))) from None
     cubin = result.cubin or b""
-    images: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
+    images: list[ImageContent] = [ImageContent(module.targets[0], None, ("cubin", job.arch, cubin))]
     build = ModuleBuild(module, toolchain, "none", results={job.arch: result}, images=images)
     build.examine()
     built = build.with_fatbin(Fatbin(cubin, (0,)))

@@ -254,6 +254,11 @@ class SourceModule:
         """Whether the module has Triton kernels."""
         return self.sources[0].kind == "triton"
 
+    @property
+    def is_tile(self) -> bool:
+        """Whether the module has CUDA Tile kernels."""
+        return any(source.is_tile for source in (*self.sources, *self.defaults))
+
     def kernel_source(self, variant: Variant) -> Source:
         """Return the source of the Triton kernel that a variant of this module compiles."""
         module = module_and_function(str(dict(variant)[KERNEL]))[0]

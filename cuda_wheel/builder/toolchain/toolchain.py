@@ -21,6 +21,7 @@ __all__ = [
     "HeaderGroup",
     "Headers",
     "Nvvm",
+    "Tileiras",
     "Toolchain",
     "ToolchainPart",
     "Triton",
@@ -201,6 +202,20 @@ class Triton(NamedTuple):
     """Absolute path of the library with its compiler."""
     build: str
     """Identifier of the exact build of its compiler and of its assemblers."""
+
+
+class Tileiras(NamedTuple):
+    """The assembler of Tile IR, which makes the machine code of CUDA Tile kernels."""
+
+    release: str
+    """Exact release: "13.5.37"."""
+    program: str
+    """Absolute path of the program."""
+    build: str
+    """Identifier of the exact builds of the program, and of the libNVVM and ptxas beside it that it uses."""
+    supported: tuple[int, ...]
+    """Architectures that it has machine code for, as numbers in ascending order: 80 stands for compute capability
+    8.0."""
 
 
 class ToolchainPart(NamedTuple):

@@ -28,6 +28,7 @@ from cuda_wheel.builder.toolchain.toolchain import (
     STAND_INS,
     Nvvm,
     Toolchain,
+    Tileiras,
     Triton,
 )
 
@@ -48,7 +49,13 @@ class Materials:
     """Finds the files of a project and the packages of this environment that modules are built from."""
 
     def __init__(
-        self, root: Path, config: Config, toolchain: Toolchain, nvvm: Nvvm | None, triton: Triton | None = None
+        self,
+        root: Path,
+        config: Config,
+        toolchain: Toolchain,
+        nvvm: Nvvm | None,
+        triton: Triton | None = None,
+        tileiras: Tileiras | None = None,
     ) -> None:
         self._root = root
         self._is_vendored = config.loader == "vendor"
@@ -66,6 +73,8 @@ class Materials:
         self._others = {
             name: self._compiler(name, each.release, each.library) for name, each in others.items() if each is not None
         }
+        if tileiras is not None:
+            self._others["tileiras"] = self._compiler("tileiras", tileiras.release, tileiras.program)
         """Compilers that only some modules need, by their names in manifests."""
 
     def of(self, module: BuiltModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
