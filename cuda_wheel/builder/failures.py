@@ -19,6 +19,7 @@ from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.manifest import Target
 from cuda_wheel.runtime.parts.linking.linkers import Cause, causes, locate_link_errors
+from cuda_wheel.runtime.parts.python_kernels.signatures import LANGUAGES
 
 __all__ = [
     "CommonErrors",
@@ -143,8 +144,11 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
 
     The heading names `module` and its macros; None to name only the source, if a single module has it.
     """
-    compiler = toolchain.name + (f" and tileiras {job.tileiras.partition(' ')[0]}" if job.tileiras else "")
-    compiler = f"Triton {job.triton.partition(' ')[0]}" if job.triton else compiler
+    compiler = toolchain.name
+    if job.python_compiler:
+        compiler = f"{LANGUAGES[job.kind].title} {job.python_compiler.partition(' ')[0]}"
+    if job.tileiras:
+        compiler += f" and tileiras {job.tileiras.partition(' ')[0]}"
     by = f"for {job.target_name} with {compiler}"
     subject = job.source
     if module is not None:

@@ -19,14 +19,14 @@ from typing import Any, Literal
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.whole_builds import WholeBuilds
-from cuda_wheel.builder.config.architectures import FIRST_OF_TILE, FIRST_OF_TRITON
+from cuda_wheel.builder.config.architectures import first_capability
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
 from cuda_wheel.builder.manifest_writer.packing import joined
-from cuda_wheel.builder.plan import TRITON_OPTIONS, Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
+from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job, worker_options
 from cuda_wheel.builder.report.notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
@@ -37,7 +37,7 @@ from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Tileiras, Toolchain, Triton
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Tileiras, Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
@@ -73,8 +73,11 @@ _CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
 
 FIND_NVVM: WorkerFunction[Nvvm] = WorkerFunction("cuda_wheel.builder.toolchain.find:find_nvvm")
 
+FIND_PYTHON_COMPILER: WorkerFunction[PythonCompiler] = WorkerFunction(
+    "cuda_wheel.builder.toolchain.python_compilers:find_python_compiler"
+)
+
 FIND_TILEIRAS: WorkerFunction[Tileiras] = WorkerFunction("cuda_wheel.builder.toolchain.tileiras:find_tileiras")
-FIND_TRITON: WorkerFunction[Triton] = WorkerFunction("cuda_wheel.builder.toolchain.triton:find_triton")
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ def write_outputs(
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
     paths = output_paths(names, packages) + list(loader) + list(tables.files)
-    inputs = None if plan.nvvm or plan.triton or plan.tileiras else compile_cache.inputs(plan.modules)
+    inputs = None if plan.nvvm or plan.python_compilers or plan.tileiras else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
     kept = [*paths, SBOM] if config.sbom else paths
     builds.keep(plan.toolchain, inputs, sources, looked_for, folder, kept, reporter.shown)
@@ -261,7 +264,7 @@ class _Assembly:
         self._reporter = reporter
         self._system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.triton, plan.tileiras)
+        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.python_compilers, plan.tileiras)
         self._variants: dict[str, list[BuiltModule]] = {}
         """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
         built."""
@@ -327,10 +330,10 @@ class _Assembly:
         modules = self._modules.values()
         # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
         if not any("native" in module.settings.architectures.entries for module in modules):
-            firsts = {module.name: _first_capability(module) for module in modules}
-            for first in sorted({*firsts.values()}):
-                names = [name for name, each in firsts.items() if each == first]
-                warning = gaps([each for name in names for each in self._manifests[name]], first) if names else None
+            languages = {module.name: "tile" if module.is_tile else module.language for module in modules}
+            for language in sorted({*languages.values()}):
+                names = [name for name, each in languages.items() if each == language]
+                warning = gaps([each for name in names for each in self._manifests[name]], first_capability(language))
                 if warning:
                     self._reporter.warning(warning)
         for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
@@ -341,11 +344,6 @@ class _Assembly:
         for name, module in self._modules.items():
             if name in self._outside:
                 raise outside_error(", ".join(module.paths), self._outside[name])
-
-
-def _first_capability(module: SourceModule) -> Version:
-    """Return the first compute capability that a module's kernels can be compiled for; (0, 0) if only NVRTC decides."""
-    return FIRST_OF_TRITON if module.is_triton else FIRST_OF_TILE if module.is_tile else (0, 0)
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
@@ -373,14 +371,14 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
     nvvm = None
     if needs_nvvm(modules):
         nvvm = workers.submit(FIND_NVVM, toolchain).result()
-    triton = None
-    if any(module.is_triton for module in modules):
-        triton = workers.enqueue(Call(FIND_TRITON, None, TRITON_OPTIONS)).result()
+    languages = sorted({module.language for module in modules} - {""})
+    found = [workers.enqueue(Call(FIND_PYTHON_COMPILER, each, worker_options(each))) for each in languages]
+    compilers = {language: each.result() for language, each in zip(languages, found, strict=True)}
     tileiras = None
     if any(module.is_tile for module in modules):
         tileiras = workers.submit(FIND_TILEIRAS, toolchain).result()
     variants = [variant for module in modules for variant in variants_of(module)]
-    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, triton, tileiras)
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, compilers, tileiras)
 
 
 def _chosen_executor(

@@ -87,7 +87,8 @@ class Job:
     """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
     functions that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
-    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR), "ptx", or "triton" (Python)."""
+    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR), "ptx", or a language of kernels in Python, such as
+    "triton"."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
     """Globs for the names of the template instances to keep; () to keep all instances."""
@@ -118,13 +119,15 @@ class Job:
     the macro lists only the architecture of the job."""
 
     variant: Variant = ()
-    """For a Triton kernel: the kernel, and what it is compiled for; see `runtime.parts.triton.signatures`."""
-    triton: str = ""
-    """Exact release of Triton; "" for a source in another language."""
+    """For a kernel in Python: the kernel, and what it is compiled for; see
+    `runtime.parts.python_kernels.signatures`."""
+    python_compiler: str = ""
+    """For a kernel in Python: exact release of the language's compiler, and identifier of its build, after a blank; ""
+    for a source in another language."""
     tileiras: str = ""
-    """Exact release and build of tileiras for a source with CUDA Tile kernels; "" for any other."""
+    """For CUDA Tile kernels: exact release of tileiras, and identifier of its build, after a blank; "" for others."""
     tileiras_program: str = ""
-    """Path of tileiras; "" for a source without CUDA Tile kernels. The path does not affect the result."""
+    """Path of tileiras; "" for other kernels than CUDA Tile's. The path does not affect the result."""
 
     @property
     def target_name(self) -> str:

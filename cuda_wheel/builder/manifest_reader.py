@@ -28,7 +28,7 @@ from cuda_wheel.runtime.manifest import (
     printable,
 )
 from cuda_wheel.runtime.parts.companions import Split, read_split
-from cuda_wheel.runtime.parts.triton.signatures import KINDS
+from cuda_wheel.runtime.parts.python_kernels.signatures import KINDS
 from cuda_wheel.runtime.parts.variants import read_macros
 
 __all__ = ["all_manifests", "digest_of", "manifest_of", "split_of"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from cuda_wheel.builder.config.architectures import settle, tile_targets, triton_targets
+from cuda_wheel.builder.config.architectures import language_targets, settle, tile_targets
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.config.values import Architectures
@@ -20,10 +20,19 @@ from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import ENABLE_TILE, FORM_OPTIONS
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Tileiras, Toolchain, Triton
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Tileiras, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
 
-__all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]
+__all__ = [
+    "Link",
+    "ModulePlan",
+    "Plan",
+    "cuda_sources",
+    "make_link_job",
+    "make_plan",
+    "modules_by_job",
+    "worker_options",
+]
 
 
 @dataclass(frozen=True)
@@ -75,8 +84,8 @@ class Plan:
     modules: tuple[ModulePlan, ...]
     nvvm: Nvvm | None = None
     """Compiler of NVVM IR; None if no module has a source in NVVM IR."""
-    triton: Triton | None = None
-    """Compiler of Triton kernels; None if no module has one."""
+    python_compilers: Mapping[str, PythonCompiler] = field(default_factory=dict)
+    """Language of kernels in Python, such as "triton" -> its compiler, for those that the modules have."""
     tileiras: Tileiras | None = None
     """Assembler of CUDA Tile kernels; None if no module has one."""
 
@@ -95,45 +104,46 @@ def make_plan(
     toolchain: Toolchain,
     installed_gpus: Callable[[], Iterable[Version]],
     nvvm: Nvvm | None = None,
-    triton: Triton | None = None,
+    python_compilers: Mapping[str, PythonCompiler] | None = None,
     tileiras: Tileiras | None = None,
 ) -> Plan:
     """Return the plan for `modules` of the project in `root`.
 
     `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
-    required if a module has a source in NVVM IR, `triton` if one has Triton kernels, `tileiras` if one has CUDA Tile
-    kernels. Raises ConfigError for architectures that the toolchain cannot compile for or that the module cannot be
-    linked for, and for settings that CUDA Tile kernels cannot have.
+    required if a module has a source in NVVM IR, `tileiras` if one has CUDA Tile kernels, and `python_compilers` needs
+    the compiler of each language of kernels in Python that a module has. Raises ConfigError for architectures that the
+    toolchain cannot compile for or that the module cannot be linked for, and for settings that CUDA Tile kernels cannot
+    have.
     """
 
     @cache  # most modules have the project's
-    def targets_of(architectures: Architectures, is_triton: bool, is_tile: bool) -> tuple[Target, ...]:
+    def targets_of(architectures: Architectures, language: str, is_tile: bool) -> tuple[Target, ...]:
         entries, where = architectures.entries, architectures.where
         targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
         if is_tile and tileiras is not None:
             return tile_targets(entries, targets, where, tileiras.supported, f"tileiras {tileiras.release}")
-        return triton_targets(entries, targets, where) if is_triton else targets
+        return language_targets(language, entries, targets, where) if language else targets
 
-    plans = []
+    plans, compilers = [], python_compilers or {}
     for module in modules:
         if module.is_tile:
             _check_tile(module)
-        targets = targets_of(module.settings.architectures, module.is_triton, module.is_tile)
-        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, triton, tileiras, targets).plan())
-    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, triton, tileiras)
+        targets = targets_of(module.settings.architectures, module.language, module.is_tile)
+        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, compilers, tileiras, targets).plan())
+    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, compilers, tileiras)
 
 
 @dataclass(frozen=True)
 class _ModulePlanner:
-    """Plans one module for `targets`. `nvvm`, `triton` and `tileiras` are the compilers of NVVM IR, of Triton kernels
-    and of CUDA Tile kernels; None if no module needs them."""
+    """Plans one module for `targets`. `nvvm` and `tileiras` are the compiler of NVVM IR and the assembler of CUDA Tile
+    kernels, None if no module needs them; `python_compilers`: see `Plan`."""
 
     config: Config
     module: SourceModule
     root: Path
     toolchain: Toolchain
     nvvm: Nvvm | None
-    triton: Triton | None
+    python_compilers: Mapping[str, PythonCompiler]
     tileiras: Tileiras | None
     targets: Sequence[Target]
 
@@ -223,10 +233,10 @@ class _ModulePlanner:
             system_dirs=system_dirs,
             describes=arch == self.targets[0].arch,
         )
+        if self.module.is_tile and self.tileiras is not None:
+            release = f"{self.tileiras.release} {self.tileiras.build}"
+            job = replace(job, tileiras=release, tileiras_program=self.tileiras.program)
         if source.kind == "cuda":
-            if self.module.is_tile and self.tileiras is not None:
-                release = f"{self.tileiras.release} {self.tileiras.build}"
-                job = replace(job, tileiras=release, tileiras_program=self.tileiras.program)
             return replace(
                 job,
                 instances=settings.instances,
@@ -235,9 +245,11 @@ class _ModulePlanner:
                 missing_headers=settings.missing_headers,
                 arch_list=self._arch_list,
             )
-        if source.kind == "triton" and self.triton is not None:
-            release = f"{self.triton.release} {self.triton.build}"
-            return replace(job, options=TRITON_OPTIONS, variant=self.module.variant, triton=release)
+        compiler = self.python_compilers.get(source.kind)
+        if compiler is not None:
+            release = f"{compiler.release} {compiler.build}"
+            options = worker_options(source.kind)
+            return replace(job, options=options, variant=self.module.variant, python_compiler=release)
         if self.nvvm is None:
             return job
         job = replace(job, library=self.nvvm.library, libdevice=self.nvvm.libdevice)
@@ -267,7 +279,7 @@ class _ModulePlanner:
 
     def _manifest_options(self) -> tuple[str, ...]:
         settings = self.module.settings
-        if self.module.is_triton:
+        if self.module.language:
             return ()  # they are in the variant
         return (
             *self._options,
@@ -277,9 +289,12 @@ class _ModulePlanner:
         )
 
 
-TRITON_OPTIONS = ("--triton",)
-"""Options of jobs for Triton kernels. No compiler gets them: a worker serves one set of options, and by these, no
-worker loads both Triton and NVRTC."""
+def worker_options(language: str) -> tuple[str, ...]:
+    """Return the options of jobs for kernels in a language of Python functions, such as "triton".
+
+    No compiler gets them: a worker serves one set of options, and by these, no worker loads both Triton and NVRTC.
+    """
+    return (f"--{language}",)
 
 
 def cuda_sources(module: SourceModule) -> list[Source]:

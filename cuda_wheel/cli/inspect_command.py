@@ -14,9 +14,9 @@ from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_j
 from cuda_wheel.cli.tables import Column, Table, print_report, size_report
 from cuda_wheel.inspect.modules import FoundModule, exported_lines, find_modules, symbol_lines, tuned_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
-from cuda_wheel.runtime.manifest import Image, Manifest, dotted, macro_text
+from cuda_wheel.runtime.manifest import Image, Manifest, dotted, macro_text, python_language
 from cuda_wheel.runtime.parts.companions import install_command
-from cuda_wheel.runtime.parts.triton.signatures import KERNEL
+from cuda_wheel.runtime.parts.python_kernels.signatures import LANGUAGES
 
 __all__ = ["add_arguments", "run"]
 
@@ -106,7 +106,8 @@ def _variants_table(module: FoundModule) -> Table:
     """Return a table with a row for each variant of a module: the values of the variant's macros, the names of its
     images, and the size of its fatbin."""
     macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
-    macros.sort(key=lambda name: name != KERNEL)  # the Triton kernel first
+    language = python_language([manifest.variant for manifest in module.manifests])
+    macros.sort(key=lambda name: name != language)  # the Python kernel first
     size = sum(manifest.fatbin_size for manifest in module.manifests)
     fatbin = f"{module.fatbin}, {size_text(size)}, {_compiler_text(module.manifests[0])}"
     notes = [*_notes(module), fatbin]
@@ -124,7 +125,8 @@ def _variants_table(module: FoundModule) -> Table:
 def _compiler_text(manifest: Manifest) -> str:
     """Return the compiler of a module, and its release: "NVRTC 12.9.86"."""
     releases = manifest.toolchain
-    return f"Triton {releases['triton']}" if "triton" in releases else f"NVRTC {releases['nvrtc']}"
+    python = (f"{each.title} {releases[name]}" for name, each in LANGUAGES.items() if name in releases)
+    return next(python, f"NVRTC {releases['nvrtc']}")
 
 
 def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:

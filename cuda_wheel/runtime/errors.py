@@ -87,6 +87,7 @@ PARTS = {
     "many-kernels": "modules with so many kernels that each is read when it is asked for",
     "nvjitlink": "nvJitLink for PTX that is too new for the driver",
     "occupancy": "Kernel.attributes, Kernel.occupancy, Kernel.suggest_block",
+    "python-kernels": "kernels written in Python, of any language",
     "structs": "kernel parameters that are structs, vectors or complex numbers; Parameter.dtype",
     "suggestions": "errors for unknown names and for manifests of other versions that say what may be meant",
     "tensor-maps": "tensor_map",

@@ -13,7 +13,7 @@ from .manifest import (
     Manifest,
     ManifestFile,
     checked,
-    has_triton_kernels,
+    python_language,
     same_macros,
     sha256_of,
 )
@@ -101,8 +101,8 @@ class ModuleFiles:
 
 def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVariantError:
     variants = tuple(tuple(sorted(each["macros"].items())) for each in file.variants.values() if each["macros"])
-    # `load` loads Triton kernels without macros, and needs no message.
-    if not has("variants") or (not macros and has_triton_kernels(variants)):
+    # `load` loads Python kernels without macros, and needs no message.
+    if not has("variants") or (not macros and python_language(variants)):
         error = UnknownVariantError(f"{file.name} has no variant with the macros {dict(macros)}")
         error.variants = variants
         return error

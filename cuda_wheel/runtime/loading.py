@@ -1,12 +1,12 @@
 """Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .driver import device_and_driver, load_library
 from .errors import DriverError, NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
-from .manifest import Image, MacroValue, Manifest, Version, has_triton_kernels
+from .manifest import Image, MacroValue, Manifest, Version, python_language
 from .module import Module, once
 from .rules import Resolution, resolve
 
@@ -50,14 +50,11 @@ def load(
     try:
         files, manifest = files_and_manifest(name, device, variant, jit=jit)
     except UnknownVariantError as unknown:
-        if not variant and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
-            need("triton")
-            from .parts.triton.kernels import TritonModule  # few modules have Triton kernels
+        if not variant and (language := python_language(unknown.variants)):  # type: ignore[arg-type]
+            need(language)
+            from .parts.python_kernels.modules import load_kernels  # few modules have Python kernels
 
-            def load_variant(macros: Mapping[str, Any]) -> Module:
-                return load_found(*files_and_manifest(name, device, macros, jit=jit), device, jit)
-
-            return TritonModule(name, unknown.variants, device, load_variant)  # type: ignore[return-value]
+            return load_kernels(language, name, unknown.variants, load_found, device, jit)  # type: ignore
         if not has("specialize"):
             raise
         from .parts.specialize import specialized_variant  # rare

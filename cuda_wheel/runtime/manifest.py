@@ -45,12 +45,12 @@ __all__ = [
     "damaged",
     "dotted",
     "full_name",
-    "has_triton_kernels",
     "kernel_of",
     "macro_text",
     "manifest_of_record",
     "parse_version",
     "printable",
+    "python_language",
     "resources_of",
     "same_macros",
     "sha256_of",
@@ -130,9 +130,10 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
     return tuple(sorted((name, macro_text(value)) for name, value in pairs))
 
 
-def has_triton_kernels(variants: Sequence[Variant]) -> bool:
-    """Return whether variants are Triton kernels; see `parts.triton.signatures`."""
-    return any(name == "triton" for variant in variants[:1] for name, _ in variant)
+def python_language(variants: Sequence[Variant]) -> str:
+    """Return the key of kernels in variants of Python kernels, else ""; see `parts.python_kernels.signatures`."""
+    pairs = ((name, str(value).partition(":")[2]) for variant in variants[:1] for name, value in variant)
+    return next((name for name, text in pairs if name in ("triton",) and text.isidentifier()), "")
 
 
 # NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
@@ -203,7 +204,11 @@ class Image(NamedTuple):
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
-        return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "") + f" ({self.host})" * bool(self.host)
+        return (
+            f"{self.kind} {self.target}{version}"
+            + (f" of {self.source}" if self.source else "")
+            + f" ({self.host})" * bool(self.host)
+        )
 
 
 class Parameter(NamedTuple):
@@ -241,7 +246,7 @@ class Parameter(NamedTuple):
 
 
 PythonParameter = tuple[str, str, MacroValue | None]
-"""(name, kind, default) of a parameter of a kernel written in Python; see `parts.triton.signatures`."""
+"""(name, kind, default) of a parameter of a kernel written in Python; see `parts.python_kernels`."""
 
 
 class KernelInfo(NamedTuple):
@@ -535,7 +540,19 @@ def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) 
     kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, item["source"], printable(item.get("host", "")))
+    return Image(
+        kind,
+        target,
+        ptx,
+        compiled,
+        driver,
+        offset,
+        size,
+        sha256,
+        resources,
+        item["source"],
+        printable(item.get("host", "")),
+    )
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

@@ -10,11 +10,11 @@ from cuda_wheel.runtime.arrays import long_size
 from cuda_wheel.runtime.driver import current_device, device_count
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError, UnknownVariantError
 from cuda_wheel.runtime.loading import load
-from cuda_wheel.runtime.manifest import KernelInfo, Manifest, has_triton_kernels
+from cuda_wheel.runtime.manifest import KernelInfo, Manifest, python_language
 from cuda_wheel.runtime.module import ByName, Kernel, Module
 from cuda_wheel.runtime.parts.bind import launch_on_streams_of
 from cuda_wheel.runtime.parts.instance_names import canonical
-from cuda_wheel.runtime.parts.triton.kernels import TritonKernel, TritonModule
+from cuda_wheel.runtime.parts.python_kernels.modules import PythonModule
 from cuda_wheel.runtime.streams import CurrentStreams
 from cuda_wheel.torch.launch_checks import Call, KernelCheck, checks_running, current_call, is_symbol
 
@@ -63,7 +63,7 @@ class ModuleKernels:
             self._variants[key] = ModuleKernels(self.module, macros)
         return self._variants[key]
 
-    def __getitem__(self, name: Any) -> "KernelLaunch | CheckedLaunch | CheckedTritonLaunch":
+    def __getitem__(self, name: Any) -> "KernelLaunch | CheckedLaunch | CheckedPythonLaunch":
         """Return a kernel by its C++ name, or by its name and template arguments.
 
         Raises UnknownKernelError if the module has no kernel of this name and cannot compile one, ArgumentError for a
@@ -77,7 +77,7 @@ class ModuleKernels:
         call = current_call()
         if call is None:
             return self.launch_of(name)
-        return CheckedLaunch(self, name, call) if self._triton is None else CheckedTritonLaunch(self, name, call)
+        return CheckedLaunch(self, name, call) if self._python is None else CheckedPythonLaunch(self, name, call)
 
     def launch_of(self, name: Any) -> "KernelLaunch":
         """Return the kernel of this name, loaded for the current GPU."""
@@ -98,27 +98,27 @@ class ModuleKernels:
 
     def _load(self, loaded: "dict[Any, KernelLaunch]", name: Any) -> "KernelLaunch":
         kernel: Any = self._on_current_gpu()[instance_name(name)]
-        launch: Any = kernel if isinstance(kernel, TritonKernel) else KernelLaunch(kernel)
+        launch: Any = KernelLaunch(kernel) if isinstance(kernel, Kernel) else kernel
         loaded[name] = launch
         return launch  # type: ignore[no-any-return]
 
     @cached_property
-    def _triton(self) -> "TritonModule | None":
-        """The module if it has Triton kernels; None if it has others, or if its manifest cannot be read."""
+    def _python(self) -> "PythonModule[Any] | None":
+        """The module if it has kernels in Python; None if it has others, or if its manifest cannot be read."""
         try:
             self._found = read_manifest(self.module, self._macros)
         except UnknownVariantError as unknown:
-            if not self._macros and has_triton_kernels(unknown.variants):  # type: ignore[arg-type]
+            if not self._macros and python_language(unknown.variants):  # type: ignore[arg-type]
                 module: Any = load(self.module)
                 return module  # type: ignore[no-any-return]
         except CudaWheelError:  # `check_of` meets it too, and says which operator is concerned
             pass
         return None
 
-    def triton_kernel(self, name: str) -> TritonKernel:
-        """Return a Triton kernel, to check its launches."""
-        assert self._triton is not None
-        return self._triton[name]
+    def python_kernel(self, name: str) -> Any:
+        """Return a kernel in Python, to check its launches."""
+        assert self._python is not None
+        return self._python[name]
 
     @property
     def globals(self) -> Mapping[str, Any]:
@@ -234,8 +234,8 @@ class CheckedLaunch:
             self._owner.launch_of(self._name).launch(grid, block, *args, **settings)
 
 
-class CheckedTritonLaunch:
-    """A Triton kernel that the Python function of an operator launches while the operator's call is checked."""
+class CheckedPythonLaunch:
+    """A kernel in Python that the Python function of an operator launches while the operator's call is checked."""
 
     def __init__(self, owner: ModuleKernels, name: str, call: Call) -> None:
         self._owner = owner
@@ -244,7 +244,7 @@ class CheckedTritonLaunch:
 
     def launch(self, grid: Any, *args: Any, **named: Any) -> None:
         """Check a launch, and launch unless the call is with fake tensors."""
-        call, kernel = self._call, self._owner.triton_kernel(self._name)
+        call, kernel = self._call, self._owner.python_kernel(self._name)
         try:
             kernel.check(args, named, is_symbol)
         except ArgumentError as error:

@@ -210,7 +210,7 @@ def test_without_triton_the_message_says_what_to_require(tmp_path: Path) -> None
     program = (
         "import sys, cuda_wheel.builder.toolchain.triton as t\n"
         "sys.modules['triton'] = None\n"
-        "try: t.find_triton(None)\n"
+        "try: t.find_triton()\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     result = run(sys.executable, "-c", program, cwd=root)

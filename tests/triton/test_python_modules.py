@@ -354,7 +354,7 @@ def test_each_job_of_a_worker_has_the_files_that_it_read(tmp_path: Path) -> None
     job = Job(
         library="", root=str(tmp_path), source="demo/ops.py", text=KERNEL.encode(), arch="80", cubin=True, ptx=True,
         options=("--triton",), include_dirs=(), instantiate=(), lineinfo=False, ptx_version="auto", kind="triton",
-        variant=tuple(variant.items()), triton="3.6.0",
+        variant=tuple(variant.items()), python_compiler="3.6.0",
     )  # fmt: skip
     first = compile_triton(job)
     parts.write_text(text.replace("* 2", "* 77"))

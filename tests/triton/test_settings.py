@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.config.architectures import settle, triton_targets
+from cuda_wheel.builder.config.architectures import language_targets, settle
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.parts.triton.signatures import Type, read_type
@@ -99,13 +99,13 @@ def test_from_9_0_on_targets_fit_one_compute_capability_and_ptx_is_for_an_earlie
 ) -> None:
     supported = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
     targets = settle(entries, supported, list, "architectures", "NVRTC")
-    assert " ".join(map(str, triton_targets(entries, targets, "architectures"))) == expected
+    assert " ".join(map(str, language_targets("triton", entries, targets, "architectures"))) == expected
 
 
 def test_triton_has_no_family_targets() -> None:
     targets = settle(["100f-real"], (100,), list, "architectures", "NVRTC")
     with pytest.raises(ConfigError, match="architectures has 100f: Triton has no family targets"):
-        triton_targets(["100f-real"], targets, "architectures")
+        language_targets("triton", ["100f-real"], targets, "architectures")
 
 
 def test_types_are_read_as_triton_writes_them() -> None:

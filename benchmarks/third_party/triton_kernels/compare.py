@@ -20,6 +20,7 @@ from typing import Any
 
 from measure import Kernel, front_end, in_child, kernels, packages, sampled
 
+from cuda_wheel.builder.compile.python_kernels import known_values
 from cuda_wheel.builder.compile.python_modules import ProjectModules
 from cuda_wheel.builder.toolchain.triton import import_triton
 
@@ -64,7 +65,7 @@ def facts(found: Any) -> dict[str, Any]:
 
 def needed(kernel: Kernel, root: Path) -> dict[str, Any]:
     front_end._set_driver(80)
-    modules = ProjectModules(str(root), kernel.module, kernel.path, front_end.known_values(80))
+    modules = ProjectModules(str(root), kernel.module, kernel.path, known_values(80))
     with modules.active():
         return facts(modules.attribute(kernel.module, kernel.name))
 

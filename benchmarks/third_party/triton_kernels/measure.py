@@ -31,7 +31,9 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # run from a checkout, witho
 
 from guesses import Function, Guess, guess, last_name
 
+from cuda_wheel.builder.compile import python_kernels
 from cuda_wheel.builder.compile import triton_kernels as front_end
+from cuda_wheel.builder.compile.python_kernels import known_values
 from cuda_wheel.builder.compile.python_modules import ProjectModules
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
@@ -175,7 +177,7 @@ def job_of(kernel: Kernel, root: Path, variant: dict[str, Any], architecture: st
     return Job(
         library="", root=str(root), source=kernel.path, text=(root / kernel.path).read_bytes(), arch=architecture,
         cubin=True, ptx=True, options=("--triton",), include_dirs=(), instantiate=(), lineinfo=False,
-        ptx_version="auto", kind="triton", variant=tuple(sorted(variant.items())), triton="3.6.0",
+        ptx_version="auto", kind="triton", variant=tuple(sorted(variant.items())), python_compiler="3.6.0",
     )  # fmt: skip
 
 
@@ -211,15 +213,16 @@ def in_child(work: Any, seconds: int) -> dict[str, Any]:
 def imported(kernel: Kernel, root: Path) -> dict[str, Any]:
     job = job_of(kernel, root, {}, "80")
     front_end._set_driver(80)
-    modules = ProjectModules(job.root, kernel.module, job.source, front_end.known_values(80))
+    modules = ProjectModules(job.root, kernel.module, job.source, known_values(80))
     began = time.perf_counter()
     with modules.active():
         try:
-            found = front_end._Kernel.found(job, modules, kernel.module, kernel.name)
+            value = python_kernels._imported(job, modules, kernel.module, kernel.name)
+            found = front_end._Kernel.of(job, value, kernel.name)
         except CompileError as error:
             return {"error": str(error)}
         seconds = time.perf_counter() - began
-        value, chosen = modules.attribute(kernel.module, kernel.name), {}
+        chosen: dict[str, Any] = {}
         while value is not found.function:
             if getattr(value, "configs", None):
                 config = value.configs[0]

@@ -146,11 +146,11 @@ class Reply(NamedTuple):
 
 class RemoteCall:
     """A call for another machine. The constructor raises ValueError unless the call's argument contains just one
-    job, which another machine can run: Triton kernels need the Python modules of this one."""
+    job, which another machine can run: kernels in Python need the modules of this one."""
 
     def __init__(self, call: Call[Any]) -> None:
         self._text, jobs = split((call.function, call.argument), Job, LinkJob)
-        if len(jobs) != 1 or (isinstance(jobs[0], Job) and (jobs[0].triton or jobs[0].tileiras)):
+        if len(jobs) != 1 or (isinstance(jobs[0], Job) and (jobs[0].python_compiler or jobs[0].tileiras)):
             raise ValueError("the call must be about one job that another machine can run")
         self.call = call
         self.job: Job | LinkJob = jobs[0]

@@ -1,8 +1,8 @@
 """Compile one job: one source for one architecture. Runs in worker processes only; see `workers`.
 
 The input is a job with its source text, and the output is bytes; nothing here reads settings, wheels or manifests.
-`compile_cuda`, `compile_nvvm_ir`, `read_ptx_source` and `compile_triton` are the front ends, one for each kind of
-source. All later steps are the same for all kinds.
+`compile_cuda`, `compile_nvvm_ir`, `read_ptx_source` and those of kernels in Python are the front ends, one for each
+kind of source. All later steps are the same for all kinds.
 """
 
 from __future__ import annotations

@@ -7,22 +7,22 @@ could differ from those of Triton's own launch.
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, StandInError, UndecidedTuning
-from cuda_wheel.builder.config.triton import module_and_function
-from cuda_wheel.builder.errors import CompileError, ToolchainError
+from cuda_wheel.builder.compile.python_kernels import compile_with, known_values
+from cuda_wheel.builder.compile.python_modules import ProjectModules, StandIn, UndecidedTuning
+from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.assembly import described
 from cuda_wheel.builder.images.ptx_text import normalise
 from cuda_wheel.builder.jobs import Compiled, Declared, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.triton import CompiledKernel, compile_kernel, import_triton
-from cuda_wheel.runtime.manifest import MacroValue, PythonParameter, full_name
+from cuda_wheel.runtime.manifest import MacroValue, PythonParameter
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from cuda_wheel.runtime.parts.formats.ptx import without_contraction
+from cuda_wheel.runtime.parts.python_kernels.signatures import module_and_function
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL, TYPES, Type, read_type, value_of, written
 
 __all__ = ["compile_triton"]
@@ -40,18 +40,12 @@ def compile_triton(job: Job) -> Compiled:
     module, name = module_and_function(str(dict(job.variant)[KERNEL]))
     modules = ProjectModules(job.root, module, job.source, known_values(capability))
     _set_driver(capability)
-    with modules.active():
-        while True:
-            kernel = _Kernel.found(job, modules, module, name)
-            call = _call_of(job, kernel)
-            try:
-                result = compile_kernel(kernel.function, *call, capability, _options(job, kernel))
-                break
-            except (Exception, StandInError) as error:
-                # A kernel may mention a module, of which Triton asks for a function.
-                absent = (each for each in _chain(error) if isinstance(each, ModuleNotFoundError))
-                if not any(modules.replace(each) for each in absent):
-                    raise CompileError(_error_text(job, error, "does not compile")) from error
+
+    def compiled(found: Any) -> tuple[_Kernel, CompiledKernel]:
+        kernel = _Kernel.of(job, found, name)
+        return kernel, compile_kernel(kernel.function, *_call_of(job, kernel), capability, _options(job, kernel))
+
+    kernel, result = compile_with(job, modules, compiled)
     return _described(job, kernel, result, tuple(sorted(modules.read.values())))
 
 
@@ -65,14 +59,8 @@ class _Kernel(NamedTuple):
     """Parameter -> default, as Python has it."""
 
     @classmethod
-    def found(cls, job: Job, modules: ProjectModules, module: str, name: str) -> _Kernel:
-        """Import a kernel, and read its parameters. Raises CompileError."""
-        try:
-            found = modules.attribute(module, name)
-        except AttributeError as error:
-            raise CompileError(_error_text(job, error, f"defines no {name}")) from error
-        except (Exception, StandInError) as error:
-            raise CompileError(_error_text(job, error, "cannot be imported")) from error
+    def of(cls, job: Job, found: Any, name: str) -> _Kernel:
+        """Return the kernel that a module defines as `name`, with its parameters. Raises CompileError."""
         tuned: set[str] = set()
         computed: set[str] = set()
         function = found
@@ -178,9 +166,9 @@ def _described(job: Job, kernel: _Kernel, result: CompiledKernel, headers: tuple
     count = len(compiled.kernels.get(symbol, ())) - len(own)
     if not 0 <= count <= len(_HIDDEN) or figures.get("tensordesc_meta") or figures.get("profile_scratch_size"):
         raise CompileError(
-            f"{job.source}: error: Triton {job.triton.partition(' ')[0]} compiles {dict(job.variant)[KERNEL]} to a "
-            f"kernel of {len(own)} and {count} hidden parameters, which cuda-wheel does not know to launch; please "
-            "report it"
+            f"{job.source}: error: Triton {job.python_compiler.partition(' ')[0]} compiles {dict(job.variant)[KERNEL]} "
+            f"to a kernel of {len(own)} and {count} hidden parameters, which cuda-wheel does not know to launch; "
+            "please report it"
         )
     blocks = int(figures["num_ctas"])
     launch = {
@@ -221,58 +209,3 @@ def _set_driver(capability: int) -> None:
     path = "triton.runtime.driver.active"
     known = {f"{path}.get_current_target()": GPUTarget("cuda", capability, 32)}
     triton.runtime.driver.set_active(StandIn(path, known))
-
-
-def known_values(capability: int) -> dict[str, object]:
-    """Return what PyTorch would say on a machine with a GPU of this compute capability, on which the kernel runs."""
-    return {
-        "torch.cuda.get_device_capability()": divmod(capability, 10),
-        "torch.cuda.get_device_properties().warp_size": 32,
-        "torch.cuda.is_available()": True,
-        "torch.utils._triton.has_triton()": True,
-        "torch.utils._triton.has_triton_package()": True,
-        "torch.version.hip": None,
-    }
-
-
-def _error_text(job: Job, error: BaseException, what: str) -> str:
-    """Return the message for an exception that the project's Python or Triton raised: "demo/ops.py:7: error: ..."."""
-    if isinstance(error, ToolchainError):
-        return str(error)
-    chain = _chain(error)
-    line = None
-    for each in chain:
-        node = getattr(each, "node", None)
-        lines = [frame.lineno for frame in traceback.extract_tb(each.__traceback__) if frame.filename == job.source]
-        if node is not None and hasattr(node, "lineno") and getattr(each, "src", None):
-            line = _line_in_file(job, str(each.src), node.lineno)  # type: ignore[attr-defined]
-        elif lines:
-            line = lines[-1]
-    innermost = chain[-1]
-    reason = str(getattr(innermost, "error_message", None) or innermost) or type(innermost).__name__
-    if isinstance(innermost, StandInError):
-        reason = str(innermost)
-    elif not isinstance(innermost, CompileError) and type(innermost).__module__ == "builtins":
-        reason = f"{type(innermost).__name__}: {reason}"
-    if StandIn.__name__ in reason:
-        reason += f" ({StandIn.__name__} is a value of a package that is not installed in the environment of the build)"
-    reason = "\n".join([reason, *(note for each in chain for note in getattr(each, "__notes__", ()))])
-    place = job.source if line is None else f"{job.source}:{line}"
-    variant = dict(job.variant)
-    kernel = full_name(str(variant.pop(KERNEL)), tuple(variant.items()))
-    return f"{place}: error: {kernel} {what}: {reason}"
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return an exception, that which caused it, and so on."""
-    chain = [error]
-    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
-        chain.append(cause)
-    return chain
-
-
-def _line_in_file(job: Job, text: str, line: int) -> int | None:
-    """Return the line in the source of line number `line` of a function's text; None if the text is not there."""
-    whole = job.text.decode(errors="surrogateescape").replace("\r\n", "\n")
-    at = whole.find(text.split("\n", 1)[0])
-    return None if at < 0 else whole.count("\n", 0, at) + line

@@ -30,9 +30,9 @@ from cuda_wheel.builder.sources.header_search import searched_paths
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, compile_text, preprocessed
+from cuda_wheel.builder.toolchain.python_compilers import find_python_compiler
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
-from cuda_wheel.builder.toolchain.triton import find_triton
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime.manifest import Target, Version, dotted
@@ -51,14 +51,17 @@ def compile_for_gpu(
     build. Raises ConfigError or CompileError.
     """
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
-    triton = worker.call(find_triton, None, config.timeout) if module.is_triton else None
+    language = module.language
+    compilers = {language: worker.call(find_python_compiler, language, config.timeout)} if language else {}
     tileiras = worker.call(find_tileiras, toolchain, config.timeout) if module.is_tile else None
-    make = partial(make_plan, nvvm=nvvm, triton=triton, tileiras=tileiras)
+    make = partial(make_plan, nvvm=nvvm, python_compilers=compilers, tileiras=tileiras)
     plan = _plan(config, module, root, toolchain, capability, make)
     jobs = plan.modules[0].jobs
     built = None
-    if len(jobs) == 1 and is_whole_program(jobs[0]) and not (
-        jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances or jobs[0].tileiras
+    if (
+        len(jobs) == 1
+        and is_whole_program(jobs[0])
+        and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances or jobs[0].tileiras)
     ):
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:

@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import Target, Version, dotted
 
-__all__ = ["DEFAULT", "FIRST_OF_TILE", "FIRST_OF_TRITON", "HELP", "is_specific", "named_targets", "settle", "split", "tile_targets", "triton_targets"]
+__all__ = [
+    "DEFAULT",
+    "HELP",
+    "first_capability",
+    "is_specific",
+    "language_targets",
+    "named_targets",
+    "settle",
+    "split",
+    "tile_targets",
+]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
 
@@ -140,15 +150,23 @@ _TRITON_DEFAULT = (80, 90, 100, 120)
 """Architectures for which "default" has machine code of Triton kernels. Triton does not promise support before 8.0.
 Source: Triton, README, "Compatibility"."""
 
-FIRST_OF_TRITON: Version = (8, 0)
-"""First compute capability that Triton promises to support; see above."""
+_FIRST: dict[str, Version] = {"triton": (8, 0), "tile": (8, 0)}
+"""Language of kernels -> first compute capability that its makers promise to support, if that is not each target of the
+toolchain. For Triton, see above; for CUDA Tile ("tile", in C++ or Python): nvcc, "Tile Compilation in CUDA"."""
+
+
+def first_capability(language: str) -> Version:
+    """Return the first compute capability that kernels in a language can have images for; "" is CUDA C++."""
+    return _FIRST.get(language, (0, 0))
+
 
 _FIRST_SPECIFIC = 90
-"""First architecture for which Triton and tileiras generate code for "a" targets only. Source: `sm_arch_from_capability`
-in Triton's back end for NVIDIA GPUs, 3.4 to 3.9; what tileiras 13.3 to 13.5 passes to ptxas."""
+"""First architecture for which Triton and tileiras generate code for "a" targets only. Source:
+`sm_arch_from_capability` in Triton's back end for NVIDIA GPUs, 3.4 to 3.9; what tileiras 13.3 to 13.5 passes to
+ptxas."""
 
 
-def triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
+def _triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
     """Return the targets for which Triton compiles in place of `targets`, which `entries` name.
 
     From 9.0 on, machine code is for an "a" target, which one compute capability runs, and PTX would be too. So PTX is
@@ -174,8 +192,18 @@ def triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str
     return tuple(sorted({*found}, key=lambda target: (not target.real, target)))
 
 
-FIRST_OF_TILE: Version = (8, 0)
-"""First compute capability that CUDA Tile kernels can be compiled for. Source: nvcc, "Tile Compilation in CUDA"."""
+_RULES = {"triton": _triton_targets}
+"""Language of kernels in Python -> function of (entries of `architectures`, their targets, where they stand) that
+returns the targets for which its compiler compiles."""
+
+
+def language_targets(
+    language: str, entries: Sequence[str], targets: Iterable[Target], where: str
+) -> tuple[Target, ...]:
+    """Return the targets for which the compiler of a language, such as "triton", compiles in place of `targets`, which
+    `entries` name. Raises ConfigError for a target that it does not have."""
+    return _RULES[language](entries, targets, where)
+
 
 # An image is for one compute capability. Those of Jetson GPUs are left out, as in the other defaults.
 _TILE_DEFAULT = (80, 86, 89, 90, 100, 103, 120, 121)
@@ -192,24 +220,26 @@ def tile_targets(
     ConfigError if none is left, and for "f" targets and architectures that tileiras does not have.
     """
     words = {entry.lower() for entry in entries} & set(_WORDS)
-    named = {_number(target): target for target in targets if target.real and target.capability >= FIRST_OF_TILE}
+    named = {_number(target): target for target in targets if target.real and target.capability >= _FIRST["tile"]}
     numbers = set(named)
     if DEFAULT in words:
         written = {_number(target) for target in named_targets(entries, where) if target.real}
-        numbers = {number for number in written if number in named} | {each for each in _TILE_DEFAULT if each in supported}
+        numbers = {number for number in written if number in named} | {
+            each for each in _TILE_DEFAULT if each in supported
+        }
     elif words:
         numbers = {number for number in numbers if number in supported}
     family = next((target for target in named.values() if target.suffix == "f"), None)
     if family is not None:
         raise ConfigError(
-            f'{where} has {family.arch}: CUDA Tile kernels have no family targets. Write the compute capabilities, such '
-            'as "100-real".'
+            f"{where} has {family.arch}: CUDA Tile kernels have no family targets. Write the compute capabilities, "
+            'such as "100-real".'
         )
     if not numbers:
         raise ConfigError(
             f"{where} has no architecture for CUDA Tile kernels, which become machine code for compute capability "
-            f'{dotted(FIRST_OF_TILE)} or later, and no PTX. Write "default", or a list such as ["80-real", "90-real"]; '
-            "in the module's own table if other modules need these architectures."
+            f'{dotted(_FIRST["tile"])} or later, and no PTX. Write "default", or a list such as ["80-real", "90-real"], '
+            "in the module's own table if other modules need the architectures of all."
         )
     other = next((number for number in sorted(numbers) if number not in supported), None)
     if other is not None:

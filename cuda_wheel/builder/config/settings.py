@@ -3,7 +3,7 @@
 The same fields give the parser and the JSON schema for validate-pyproject. CUDAARCHS, CMake's environment variable,
 overrides the architectures of a project and of its modules. `variants` in a module's table gives lists of values of
 macros, and every combination is a variant unless `exclude` names it; or it gives each variant's macros in `rows`.
-`[[tool.cuda-wheel.triton]]` names Triton kernels; see `config.triton`.
+`[[tool.cuda-wheel.triton]]` names Triton kernels; see `config.python_kernels`.
 """
 
 from __future__ import annotations
@@ -14,19 +14,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
-from cuda_wheel.builder.config.triton import (
-    ARGUMENTS,
-    COUNTS,
-    KERNEL_PATH,
-    OTHER_OPTIONS,
-    Rows,
-    kernel_variants,
-    module_and_function,
-)
+from cuda_wheel.builder.config.python_kernels import COUNTS, KERNEL_PATH, Rows
+from cuda_wheel.builder.config.triton import ARGUMENTS, OTHER_OPTIONS, triton_variants
 from cuda_wheel.builder.config.values import (
     ARCHITECTURES,
     BACK_END,
@@ -51,15 +44,18 @@ from cuda_wheel.builder.config.values import (
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text
+from cuda_wheel.runtime.parts.python_kernels.signatures import module_and_function
 from cuda_wheel.runtime.parts.variants import RESERVED
 
 __all__ = [
     "MOST_VARIANTS",
+    "PYTHON_TABLES",
     "TABLE",
     "VARIABLE",
     "VARIANTS",
     "Config",
     "ModuleConfig",
+    "PythonKernelConfig",
     "Settings",
     "TritonConfig",
     "ignored_options",
@@ -374,9 +370,31 @@ class ModuleConfig(Settings):
 OWN_ARCHITECTURES: Kind[Architectures | None] = Kind(ARCHITECTURES.parse, ARCHITECTURES.schema)
 
 
+class PythonKernelConfig:
+    """One table of kernels in a language of Python functions: a kernel, and what to compile it for."""
+
+    language: ClassVar[str]
+    """Key of the table in `[tool.cuda-wheel]`, and of the kernel in variants."""
+    kernel: str
+    name: str
+    arguments: Rows
+    architectures: Architectures | None
+
+    @property
+    def module(self) -> str:
+        """Dotted name of the module that the kernel belongs to."""
+        return self.name or module_and_function(self.kernel)[0]
+
+    def variants(self, where: str) -> list[Variant]:
+        """Return the kernel's variants, in the order of its rows; raises ConfigError, which names the table `where`."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class TritonConfig:
+class TritonConfig(PythonKernelConfig):
     """One `[[tool.cuda-wheel.triton]]`: a Triton kernel, and what to compile it for."""
+
+    language = "triton"
 
     kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
     name: str = _key(
@@ -402,15 +420,13 @@ class TritonConfig:
         OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
     )
 
-    @property
-    def module(self) -> str:
-        """Dotted name of the module that the kernel belongs to."""
-        return self.name or module_and_function(self.kernel)[0]
-
     def variants(self, where: str) -> list[Variant]:
-        """Return the kernel's variants, in the order of its rows; raises ConfigError, which names the table `where`."""
         counts = self.num_warps, self.num_stages, self.num_ctas
-        return kernel_variants(self.kernel, self.arguments, *counts, self.options, where)
+        return triton_variants(self.kernel, self.arguments, *counts, self.options, where)
+
+
+PYTHON_TABLES: dict[str, type[PythonKernelConfig]] = {TritonConfig.language: TritonConfig}
+"""Language of kernels in Python, a key of `[tool.cuda-wheel]` -> its tables."""
 
 
 @dataclass(frozen=True)
@@ -483,6 +499,15 @@ class Config(Settings):
     module: tuple[ModuleConfig, ...] = _key(TABLES, (), "Modules with settings of their own, one table each.")
     triton: tuple[TritonConfig, ...] = _key(TABLES, (), "Triton kernels, one table each.")
 
+    @property
+    def python_kernels(self) -> list[tuple[str, PythonKernelConfig]]:
+        """All tables of kernels in Python, each after its place: "tool.cuda-wheel.triton[0]"."""
+        return [
+            (f"{TABLE}.{language}[{index}]", table)
+            for language in PYTHON_TABLES
+            for index, table in enumerate(getattr(self, language))
+        ]
+
     def for_module(self, name: str = "") -> ModuleConfig:
         """Return the settings of a module that has no table of its own."""
         shared = {item.name: getattr(self, item.name) for item in fields(Settings)}
@@ -510,23 +535,27 @@ class Config(Settings):
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
             _check_macros(module, own, where)  # type: ignore[arg-type]
             modules.append(module)
-        kernels = [
-            _triton(own, f"{TABLE}.triton[{index}]")  # type: ignore[arg-type]
-            for index, own in enumerate(config.triton)
-        ]
+        kernels: dict[str, Any] = {
+            language: tuple(
+                _python_kernel(kind, own, f"{TABLE}.{language}[{index}]")
+                for index, own in enumerate(getattr(config, language))
+            )
+            for language, kind in PYTHON_TABLES.items()
+        }
         if config.split != "none" and config.compress != "none":
             raise ConfigError(
                 f'{TABLE}.compress = "{config.compress}" and {TABLE}.split = "{config.split}" exclude each other: '
                 "images of a compressed fatbin cannot be told apart. Leave compress out: wheels are compressed."
             )
-        config = replace(config, module=tuple(modules), triton=tuple(kernels))
+        config = replace(config, module=tuple(modules), **kernels)
         override = (environ or {}).get(VARIABLE, "").strip()
         return _with_override(config, override) if override else config
 
 
-def _triton(own: Mapping[str, Any], where: str) -> TritonConfig:
-    """Return the settings of one `[[tool.cuda-wheel.triton]]`. Raises ConfigError."""
-    table = TritonConfig(**_parsed(TritonConfig, own, where))
+def _python_kernel(kind: type[PythonKernelConfig], own: Mapping[str, Any], where: str) -> PythonKernelConfig:
+    """Return the settings of one table of kernels in Python, such as `[[tool.cuda-wheel.triton]]`. Raises
+    ConfigError."""
+    table = kind(**_parsed(kind, own, where))
     for key, value in (("kernel", table.kernel), ("arguments", table.arguments)):
         if not value:
             raise ConfigError(f'{where} has no {key}: it needs kernel = "MODULE:FUNCTION" and arguments.')
@@ -560,14 +589,17 @@ def _with_override(config: Config, value: str) -> Config:
     owns = (module.architectures for module in config.module)
     overridden = (replaced if own == shared else override_module(own, value) for own in owns)
     modules = tuple(replace(each, architectures=own) for each, own in zip(config.module, overridden, strict=True))
-    kernels = tuple(
-        each if each.architectures is None else replace(each, architectures=override_module(each.architectures, value))
-        for each in config.triton
-    )
-    return replace(config, architectures=replaced, module=modules, triton=kernels)
+    kernels: dict[str, Any] = {
+        language: tuple(
+            each if (own := each.architectures) is None else replace(each, architectures=override_module(own, value))
+            for each in getattr(config, language)
+        )
+        for language in PYTHON_TABLES
+    }
+    return replace(config, architectures=replaced, module=modules, **kernels)
 
 
-def _parsed(cls: type[Settings | TritonConfig], table: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _parsed(cls: type[Any], table: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return field name -> parsed value of each key in `table`, a TOML table with the keys of `cls`. Fields that the
     key `options` sets are included: "-std=c++20" sets `std`.
 
@@ -634,7 +666,8 @@ def table_schema(tool: str = "cuda-wheel") -> dict[str, Any]:
     """Return the schema of the table: the entry point of the group `validate_pyproject.tool_schema`."""
     schema = _object(Config)
     schema["properties"]["module"]["items"] = _object(ModuleConfig) | {"required": ["name"]}
-    schema["properties"]["triton"]["items"] = _object(TritonConfig) | {"required": ["kernel", "arguments"]}
+    for language, kind in PYTHON_TABLES.items():
+        schema["properties"][language]["items"] = _object(kind) | {"required": ["kernel", "arguments"]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": "urn:cuda-wheel:pyproject-table",
@@ -643,7 +676,7 @@ def table_schema(tool: str = "cuda-wheel") -> dict[str, Any]:
     }
 
 
-def _object(cls: type[Settings | TritonConfig]) -> dict[str, Any]:
+def _object(cls: type[Any]) -> dict[str, Any]:
     properties = {
         item.name.replace("_", "-"): {"description": item.metadata["doc"], **item.metadata["schema"]}
         for item in fields(cls)

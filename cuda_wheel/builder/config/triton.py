@@ -1,76 +1,22 @@
 """Parse `[[tool.cuda-wheel.triton]]`: which Triton kernels to compile, and for which arguments.
 
-Each combination of arguments and options is a variant of its module. The variant's values are those of `TritonVariant`,
-which the loader compares with the arguments of a launch; `runtime.parts.triton` describes them.
+The values of variants are those that `runtime.parts.triton.signatures` describes.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from cuda_wheel.builder.config.python_kernels import Rows, arguments_kind, options_kind, variants_of_rows
 from cuda_wheel.builder.config.values import Kind
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, same_macros
+from cuda_wheel.runtime.manifest import MacroValue, Variant
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL, OPTIONS, is_type
 
-__all__ = ["ARGUMENTS", "COUNTS", "KERNEL_PATH", "OTHER_OPTIONS", "Rows", "kernel_variants", "module_and_function"]
-
-Rows = tuple[tuple[tuple[str, tuple[MacroValue, ...]], ...], ...]
-"""Rows of arguments. A row has (parameter, its values) for each parameter; the product of the values is meant."""
-
-
-def module_and_function(kernel: str) -> tuple[str, str]:
-    """Return the dotted name of the Python module, and the function's name: "demo.ops:add" -> ("demo.ops", "add")."""
-    module, _, function = kernel.partition(":")
-    return module, function
-
-
-def _kernel(value: Any, where: str) -> str:
-    names = value.split(":") if isinstance(value, str) else []
-    if len(names) != 2 or not names[1].isidentifier() or not all(part.isidentifier() for part in names[0].split(".")):
-        raise ConfigError(f'{where} must be a kernel such as "demo.ops:add" (MODULE:FUNCTION), not {value!r}.')
-    return str(value)
-
-
-KERNEL_PATH: Kind[str] = Kind(_kernel, {"type": "string", "pattern": r"^[^:\s]+:[^:\s]+$"})
-
-
-def _rows(value: Any, where: str) -> Rows:
-    """Return the rows of arguments in a table, or in a list of tables. Raises ConfigError."""
-    tables = value if isinstance(value, list) else [value]
-    if not tables or not all(isinstance(each, dict) and each for each in tables):
-        raise ConfigError(
-            f"{where} must be a table with a type or a value for each parameter of the kernel, such as "
-            f'{{ x = "*fp32:16", n = "i32", BLOCK = 1024 }}, or a list of such tables, not {value!r}.'
-        )
-    return tuple(
-        tuple((name, _values(each, f"{where}.{name}", name)) for name, each in table.items()) for table in tables
-    )
-
-
-def _values(value: Any, where: str, name: str) -> tuple[MacroValue, ...]:
-    """Return the values of one parameter, each as it stands in the variant. Raises ConfigError."""
-    if not name.isidentifier():
-        raise ConfigError(f"{where}: {name!r} is not the name of a parameter.")
-    if name in (KERNEL, *OPTIONS):
-        raise ConfigError(f"{where}: {name} is an option of Triton, and no parameter of a kernel can have its name.")
-    values = value if isinstance(value, list) else [value]
-    if not values:
-        raise ConfigError(f"{where} is empty: give it a type or a value.")
-    found = tuple(_argument(each, where) for each in values)
-    twice = next((each for index, each in enumerate(found) if _is_among(each, found[:index])), None)
-    if twice is not None:
-        raise ConfigError(f"{where} has the value {twice!r} twice: leave one out.")
-    return found
-
-
-def _is_among(value: MacroValue, others: Iterable[MacroValue]) -> bool:
-    return any(same_macros({"": value}) == same_macros({"": each}) for each in others)
-
+__all__ = ["ARGUMENTS", "OTHER_OPTIONS", "triton_variants"]
 
 _DTYPE = re.compile(r"(?:tl|triton\.language)\.([a-z]\w*)", re.ASCII)
 
@@ -101,32 +47,11 @@ def _argument(value: Any, where: str) -> MacroValue:
     return repr(value)
 
 
-ARGUMENTS: Kind[Rows] = Kind(
-    _rows,
-    {
-        "anyOf": [
-            {"type": "object", "minProperties": 1},
-            {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}},
-        ]
-    },
-)
-
-
-def _counts(value: Any, where: str) -> tuple[int, ...]:
-    values = value if isinstance(value, list) else [value]
-    if not values or not all(type(each) is int and each > 0 for each in values) or len({*values}) < len(values):
-        raise ConfigError(f"{where} must be a number above 0, or a list of different ones, not {value!r}.")
-    return tuple(values)
-
-
-COUNTS: Kind[tuple[int, ...]] = Kind(
-    _counts,
-    {
-        "anyOf": [
-            {"type": "integer", "minimum": 1},
-            {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}},
-        ]
-    },
+ARGUMENTS: Kind[Rows] = arguments_kind(
+    _argument,
+    (KERNEL, *OPTIONS),
+    "Triton",
+    'a type or a value for each parameter of the kernel, such as { x = "*fp32:16", n = "i32", BLOCK = 1024 }',
 )
 
 _REFUSED = {
@@ -136,26 +61,12 @@ _REFUSED = {
 }
 """Option of Triton -> why a build does not pass it on."""
 
-
-def _options(value: Any, where: str) -> Variant:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{where} must be a table of options of Triton's compiler, such as {{ maxnreg = 128 }}.")
-    for name, each in value.items():
-        reason = f"its own key is {name.replace('_', '-')}" if name in OPTIONS else _REFUSED.get(name)
-        if not name.isidentifier() or reason:
-            raise ConfigError(f"{where} cannot have {name}{f': {reason}' if reason else ''}.")
-        is_number = isinstance(each, int) or (isinstance(each, float) and math.isfinite(each))
-        if not is_number and not (isinstance(each, str) and each and each.isprintable()):
-            raise ConfigError(f"{where}.{name} must be a printable string, a number, true or false, not {each!r}.")
-    return tuple(sorted(value.items()))
-
-
-OTHER_OPTIONS: Kind[Variant] = Kind(
-    _options, {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+OTHER_OPTIONS: Kind[Variant] = options_kind(
+    _REFUSED | {name: f"its own key is {name.replace('_', '-')}" for name in OPTIONS}, "Triton", "{ maxnreg = 128 }"
 )
 
 
-def kernel_variants(
+def triton_variants(
     kernel: str,
     rows: Rows,
     warps: Sequence[int],
@@ -168,15 +79,5 @@ def kernel_variants(
 
     Raises ConfigError if a combination of arguments and options stands there twice.
     """
-    shared: dict[str, Sequence[MacroValue]] = {"num_warps": warps, "num_stages": stages, "num_ctas": ctas}
-    found: dict[object, Variant] = {}
-    for row in rows:
-        lists: Mapping[str, Sequence[MacroValue]] = {**dict(row), **shared}
-        for values in itertools.product(*lists.values()):
-            pairs = {KERNEL: kernel, **dict(zip(lists, values, strict=True)), **dict(options)}
-            if pairs["num_ctas"] == 1:
-                del pairs["num_ctas"]
-            variant = tuple(sorted(pairs.items()))
-            if found.setdefault(same_macros(pairs), variant) is not variant:
-                raise ConfigError(f"{where} has {full_name(kernel, variant)} twice: leave one out.")
-    return list(found.values())
+    counts: dict[str, Sequence[MacroValue]] = {"num_warps": warps, "num_stages": stages, "num_ctas": ctas}
+    return variants_of_rows(KERNEL, kernel, rows, counts, options, where, {"num_ctas": 1})

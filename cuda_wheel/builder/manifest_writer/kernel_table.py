@@ -10,7 +10,6 @@ from itertools import combinations, islice, pairwise, starmap
 from typing import NamedTuple
 
 from cuda_wheel.builder.config.compiler_options import defined_macros
-from cuda_wheel.builder.config.triton import module_and_function
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_names, parameter_types
 from cuda_wheel.builder.errors import CompileError, ConfigError
@@ -19,7 +18,7 @@ from cuda_wheel.builder.jobs import Compiled, Declared
 from cuda_wheel.builder.manifest_writer.missing_kernels import left_out_code, no_kernel, plain_name
 from cuda_wheel.builder.plan import ModulePlan, cuda_sources
 from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Parameter
-from cuda_wheel.runtime.parts.triton.signatures import KERNEL
+from cuda_wheel.runtime.parts.python_kernels.signatures import kernel_path, module_and_function
 
 __all__ = [
     "LackingKernelsError",
@@ -340,7 +339,7 @@ def _kernel(
     parameters = tuple(Parameter(*each, "void*" if index in pointers else "") for index, each in enumerate(layout))
     python = next((each for result in results.values() if (each := result.python)), ())
     if python:
-        name = module_and_function(str(dict(module.module.variant)[KERNEL]))[1]
+        name = module_and_function(kernel_path(module.module.variant))[1]
     return KernelInfo(name, symbol, _with_types(parameters, demangled.parameters, declared), absent, python)
 
 

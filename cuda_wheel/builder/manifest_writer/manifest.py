@@ -345,8 +345,8 @@ def _compilers(module: ModulePlan, toolchain: Toolchain, results: Iterable[Compi
     """Return name -> release, for each compiler and linker that built a module, such as {"nvrtc": "12.9.86",
     "nvjitlink": "12.9"}."""
     nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
-    triton = next((job.triton.partition(" ")[0] for job in module.jobs if job.triton), None)
     tileiras = next((job.tileiras.partition(" ")[0] for job in module.jobs if job.tileiras), None)
+    python = {job.kind: job.python_compiler.partition(" ")[0] for job in module.jobs if job.python_compiler}
     assemblers = sorted({result.assembler for result in results if result.assembler})
     return {
         "nvrtc": toolchain.nvrtc,
@@ -354,7 +354,8 @@ def _compilers(module: ModulePlan, toolchain: Toolchain, results: Iterable[Compi
         "nvfatbin": toolchain.nvfatbin,
         **({"nvvm": nvvm} if nvvm else {}),
         **({"tileiras": tileiras} if tileiras else {}),
-        **({"triton": triton, "ptxas": ", ".join(map(dotted, assemblers))} if triton else {}),
+        **python,
+        **({"ptxas": ", ".join(map(dotted, assemblers))} if assemblers else {}),
     }
 
 

@@ -17,9 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cuda_wheel.builder.config.pyproject import read_pyproject
-from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
-from cuda_wheel.builder.config.triton import module_and_function
-from cuda_wheel.builder.config.values import check_expression, check_macro_value
+from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig, PythonKernelConfig
+from cuda_wheel.builder.config.values import Architectures, check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.header_dependencies import option_folders, sources_included_by_others
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -27,7 +26,7 @@ from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, 
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_python_source, read_source_file
 from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text, same_macros
-from cuda_wheel.runtime.parts.triton.signatures import KERNEL
+from cuda_wheel.runtime.parts.python_kernels.signatures import LANGUAGES, kernel_path, module_and_function
 
 __all__ = [
     "EXCLUDED",
@@ -44,10 +43,10 @@ __all__ = [
     "needs_nvvm",
     "one_module",
     "project_path",
+    "python_modules",
     "select",
     "source_module",
     "specialized",
-    "triton_modules",
     "variants_of",
 ]
 
@@ -250,18 +249,18 @@ class SourceModule:
         return not self.settings.extern or bool(self.defaults)
 
     @property
-    def is_triton(self) -> bool:
-        """Whether the module has Triton kernels."""
-        return self.sources[0].kind == "triton"
+    def language(self) -> str:
+        """Language of the module's kernels in Python, such as "triton"; "" for a module of other sources."""
+        return self.sources[0].kind if self.sources[0].kind in LANGUAGES else ""
 
     @property
     def is_tile(self) -> bool:
         """Whether the module has CUDA Tile kernels."""
-        return any(source.is_tile for source in (*self.sources, *self.defaults))
+        return self.language == "tile" or any(source.is_tile for source in (*self.sources, *self.defaults))
 
     def kernel_source(self, variant: Variant) -> Source:
-        """Return the source of the Triton kernel that a variant of this module compiles."""
-        module = module_and_function(str(dict(variant)[KERNEL]))[0]
+        """Return the source of the kernel in Python that a variant of this module compiles."""
+        module = module_and_function(kernel_path(variant))[0]
         return next(source for source in self.sources if source.module == module)
 
     def mentions(self, name: str) -> str:
@@ -271,7 +270,7 @@ class SourceModule:
         word = re.compile(rf"\b{re.escape(last)}\b")
         places = []
         for source in (*self.sources, *self.defaults):
-            if source.kind in ("cuda", "nvvm", "ptx", "triton"):
+            if source.kind in ("cuda", "nvvm", "ptx", *LANGUAGES):
                 lines = (number for number, line in enumerate(source.text.split("\n"), 1) if word.search(line))
                 places += [f"{source.path}:{number}" for number in lines][:3]
             elif last.encode() in source.content:
@@ -282,9 +281,9 @@ class SourceModule:
 def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
     """Return each variant of a module as a module of its own; a module without variants is the only element.
 
-    The macros of a variant take precedence over `defines`. A variant of Triton kernels has its kernel's source only.
+    The macros of a variant take precedence over `defines`. A variant of kernels in Python has its kernel's source only.
     """
-    if module.is_triton:
+    if module.language:
         settings = replace(module.settings, variants=())
         return tuple(
             replace(module, variant=variant, settings=settings, sources=(module.kernel_source(variant),))
@@ -370,14 +369,16 @@ def select(
             other = settings[name].sources[0]
             raise ConfigError(f"{source} and {other} would both become the module {name}: rename one of them.")
         settings[name] = replace(config.for_module(name), sources=(source,))
-    triton = {module.name: module for module in triton_modules(config, root, files)}
-    both = sorted(settings.keys() & triton.keys())
+    python = {
+        module.name: module for module in python_modules(config.python_kernels, config.architectures, root, files)
+    }
+    both = sorted(settings.keys() & python.keys())
     if both:
         raise ConfigError(
-            f"{settings[both[0]].sources[0]} and [[{TABLE}.triton]] would both become the module {both[0]}: give the "
-            "Triton kernels another name."
+            f"{settings[both[0]].sources[0]} and [[{TABLE}.{python[both[0]].language}]] would both become the module "
+            f"{both[0]}: give the {LANGUAGES[python[both[0]].language].title} kernels another name."
         )
-    if not settings and not triton:
+    if not settings and not python:
         raise ConfigError(
             "there is nothing to compile: no .cu file is in the packages that go into the wheel. Put them beside the "
             "Python modules; if they are there, check whether .gitignore or the back end excludes them."
@@ -385,33 +386,40 @@ def select(
     packages = {str(parent) for file in files for parent in PurePosixPath(file.destination).parents}
     for name, source in {each.name: each.sources[0] for each in settings.values()}.items():
         check_name(name, source, packages)
-    for name, module in triton.items():
+    for name, module in python.items():
         check_name(name, module.paths[0], packages)
-    check_case([*settings, *triton], [file.destination for file in files])
-    modules = {name: _source_module(root, module, note) for name, module in settings.items()} | triton
+    check_case([*settings, *python], [file.destination for file in files])
+    modules = {name: _source_module(root, module, note) for name, module in settings.items()} | python
     return tuple(module for _, module in sorted(modules.items()))
 
 
-def triton_modules(config: Config, root: Path, files: Iterable[WheelFile]) -> list[SourceModule]:
-    """Return the modules of `[[tool.cuda-wheel.triton]]`. Raises ConfigError.
+def python_modules(
+    tables: Iterable[tuple[str, PythonKernelConfig]], shared: Architectures, root: Path, files: Iterable[WheelFile]
+) -> list[SourceModule]:
+    """Return the modules of kernels in Python, such as those of `[[tool.cuda-wheel.triton]]`. Raises ConfigError.
 
-    `files` are the files of the project's wheel, with the Python modules of the kernels.
+    `tables`: see `Config.python_kernels`. `shared` are the project's architectures. `files` are the files of its wheel,
+    with the Python modules of the kernels.
     """
     sources = {file.destination: os.path.relpath(file.source, root).replace(os.sep, "/") for file in files}
     found: dict[str, SourceModule] = {}
-    for index, table in enumerate(config.triton):
-        where = f"{TABLE}.triton[{index}]"
+    for where, table in tables:
         python = module_and_function(table.kernel)[0]
         stem = python.replace(".", "/")
         path = next((sources[each] for each in (f"{stem}.py", f"{stem}/__init__.py") if each in sources), None)
         if path is None:
             raise ConfigError(f"{where}.kernel: the wheel has no {stem}.py, the module of the kernel {table.kernel}.")
-        source = read_python_source(root, path, python)
-        architectures = table.architectures or config.architectures
+        source = read_python_source(root, path, python, table.language)
+        architectures = table.architectures or shared
         before = found.get(table.module)
         if before is None:
             settings = replace(ModuleConfig(name=table.module), architectures=architectures)
             before = SourceModule(table.module, (source,), (), settings)
+        if before.language != table.language:
+            raise ConfigError(
+                f"{where}: the module {table.module} has kernels of {LANGUAGES[before.language].title} already: give "
+                "these another name."
+            )
         if before.settings.architectures.entries != architectures.entries:
             raise ConfigError(
                 f"{where} has other architectures than an earlier table for {table.module}: a module has one list."

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, cast
 
 from cuda_wheel.builder.cxx.tokens import scan
 from cuda_wheel.builder.errors import ConfigError
@@ -182,10 +182,10 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
     return Source(path, kind, content)
 
 
-def read_python_source(root: Path, path: str, module: str) -> Source:
-    """Return a Python file with Triton kernels; `path` is project-relative, `module` the Python module's name.
-    Raises ConfigError if the file cannot be read."""
-    return Source(path, "triton", _read(root, path), module)
+def read_python_source(root: Path, path: str, module: str, language: str) -> Source:
+    """Return a Python file with kernels in a language such as "triton"; `path` is project-relative, `module` the Python
+    module's name. Raises ConfigError if the file cannot be read."""
+    return Source(path, cast(SourceKind, language), _read(root, path), module)
 
 
 def _read(root: Path, source: str) -> bytes:

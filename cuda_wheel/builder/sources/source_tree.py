@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cuda_wheel.builder.config.pyproject import CMakeCall, is_concerned, read_config, read_pyproject
-from cuda_wheel.builder.config.settings import Config, TritonConfig
-from cuda_wheel.builder.config.triton import module_and_function
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.kernel_scan import kernel_macro_arguments, kernels_in
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.modules import SourceModule, is_excluded, one_module, source_module, triton_modules
+from cuda_wheel.builder.sources.modules import SourceModule, is_excluded, one_module, python_modules, source_module
+from cuda_wheel.runtime.parts.python_kernels.signatures import module_and_function
 
 __all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 
@@ -79,10 +79,10 @@ def _source(
         if root is None:
             continue
         config = config_of(root)
-        triton = tuple(table for table in config.triton if table.module == name)
-        if triton:
-            files = _python_files(triton, package, folder)
-            (found,) = triton_modules(replace(config, triton=triton), root, files)
+        tables = [(where, table) for where, table in config.python_kernels if table.module == name]
+        if tables:
+            files = _python_files([table.kernel for _, table in tables], package, folder)
+            (found,) = python_modules(tables, config.architectures, root, files)
             return root, config, found
         own = next((module for module in config.module if module.name == name), None)
         beside = folder / f"{stem}.cu"
@@ -99,11 +99,11 @@ def _source(
     return None
 
 
-def _python_files(tables: Sequence[TritonConfig], package: str, folder: Path) -> list[WheelFile]:
-    """Return the Python modules of Triton kernels, at their paths in the wheel. `folder` is that of the package with
-    the dotted name `package`, from which the folder of all packages follows."""
+def _python_files(kernels: Sequence[str], package: str, folder: Path) -> list[WheelFile]:
+    """Return the Python modules of kernels in Python, at their paths in the wheel. `kernels`: "MODULE:FUNCTION".
+    `folder` is that of the package with the dotted name `package`, from which the folder of all packages follows."""
     top = folder.parents[package.count(".")]
-    stems = {module_and_function(table.kernel)[0].replace(".", "/") for table in tables}
+    stems = {module_and_function(kernel)[0].replace(".", "/") for kernel in kernels}
     paths = [f"{stem}{end}" for stem in sorted(stems) for end in (".py", "/__init__.py")]
     return [WheelFile(Path(os.path.realpath(top / path)), path) for path in paths if (top / path).is_file()]
 

@@ -138,8 +138,8 @@ of NVRTC's front end (C++ parser)."""
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 ENABLE_TILE = "--enable-tile"
-"""NVRTC option that compiles CUDA Tile kernels to Tile IR. Without it, NVRTC 13.3 and later take `__tile_global__` for a
-comment, with a warning."""
+"""NVRTC option that compiles CUDA Tile kernels to Tile IR. Without it, NVRTC 13.3 and later ignore the word
+`__tile_global__`, with a warning."""
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3

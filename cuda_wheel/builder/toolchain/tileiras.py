@@ -94,8 +94,8 @@ def _supported(program: str) -> tuple[int, ...]:
 
 
 def assemble_tile_ir(program: str, tile_ir: bytes, number: int, host: str) -> bytes:
-    """Return the cubin of Tile IR for one compute capability (90 is 9.0) and one of HOSTS. Raises CompileError with what
-    tileiras prints."""
+    """Return the cubin of Tile IR for a compute capability (90 is 9.0) and one of HOSTS. Raises CompileError with
+    what tileiras prints."""
     _lead_group()
     system, processor = host.split("-")
     with new_folder() as folder:

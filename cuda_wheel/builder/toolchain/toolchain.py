@@ -21,10 +21,10 @@ __all__ = [
     "HeaderGroup",
     "Headers",
     "Nvvm",
+    "PythonCompiler",
     "Tileiras",
     "Toolchain",
     "ToolchainPart",
-    "Triton",
 ]
 
 
@@ -193,15 +193,16 @@ class Nvvm(NamedTuple):
     """Identifier of the exact builds of libNVVM and libdevice, without their paths and times."""
 
 
-class Triton(NamedTuple):
-    """Triton, as it is installed in the environment of the build."""
+class PythonCompiler(NamedTuple):
+    """The compiler of a language of kernels in Python, such as Triton, as it is installed in the environment of the
+    build."""
 
     release: str
     """Exact release: "3.6.0"."""
-    library: str
-    """Absolute path of the library with its compiler."""
     build: str
     """Identifier of the exact build of its compiler and of its assemblers."""
+    packages: tuple[str, ...]
+    """Distributions that the compiler consists of, the one with `release` first: ("triton",)."""
 
 
 class Tileiras(NamedTuple):

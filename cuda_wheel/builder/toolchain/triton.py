@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.toolchain.find import library_build
-from cuda_wheel.builder.toolchain.toolchain import Triton
+from cuda_wheel.builder.toolchain.toolchain import PythonCompiler
 from cuda_wheel.runtime.manifest import Version, parse_version
 
 __all__ = ["FIRST_RELEASE", "CompiledKernel", "compile_kernel", "find_triton", "import_triton"]
@@ -72,12 +72,13 @@ def import_triton() -> Any:
     )
 
 
-def find_triton(_: None) -> Triton:
+def find_triton() -> PythonCompiler:
     """Return the Triton of this environment; raises ToolchainError."""
     triton = import_triton()
     library = triton._C.libtriton.__file__
     assemblers = sorted(Path(triton.__file__).parent.glob("backends/nvidia/bin/ptxas*"))
-    return Triton(triton.__version__, library, " ".join(map(library_build, [library, *map(str, assemblers)])))
+    build = " ".join(map(library_build, [library, *map(str, assemblers)]))
+    return PythonCompiler(triton.__version__, build, ("triton",))
 
 
 class CompiledKernel(NamedTuple):

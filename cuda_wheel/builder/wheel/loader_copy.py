@@ -16,7 +16,7 @@ from pathlib import Path
 import cuda_wheel
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.runtime.arrays import argument_type, is_by_value, is_untyped, is_vector, pointee
-from cuda_wheel.runtime.manifest import Manifest, ManifestFile
+from cuda_wheel.runtime.manifest import Manifest, ManifestFile, python_language
 
 __all__ = ["copied_files", "parts_for", "parts_named_in", "passes_other_arrays"]
 
@@ -94,9 +94,10 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
     is an optional file of a vendored loader. `manifest` is the variant's."""
     parameters = [each for kernel in manifest.kernels for each in kernel.parameters]
     names = [info.name for info in manifest.kernels] + [info.name for info in manifest.globals]
+    language = python_language([manifest.variant])
     needed = {
         "variants": manifest.variant,
-        "triton": any(info.python for info in manifest.kernels),
+        **({language: True} if language else {}),
         "launch-attributes": any(
             not figures.keys().isdisjoint(("ctas", "cooperative", "programmatic"))
             for image in manifest.images

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -27,9 +27,9 @@ from cuda_wheel.builder.toolchain.toolchain import (
     LIBRARIES,
     STAND_INS,
     Nvvm,
-    Toolchain,
+    PythonCompiler,
     Tileiras,
-    Triton,
+    Toolchain,
 )
 
 __all__ = ["Document", "Materials", "merged", "sbom_path"]
@@ -54,7 +54,7 @@ class Materials:
         config: Config,
         toolchain: Toolchain,
         nvvm: Nvvm | None,
-        triton: Triton | None = None,
+        python_compilers: Mapping[str, PythonCompiler] | None = None,
         tileiras: Tileiras | None = None,
     ) -> None:
         self._root = root
@@ -69,13 +69,12 @@ class Materials:
         self._header = cache(self._header_component)
         versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
-        others = {"nvvm": nvvm, "triton": triton}
-        self._others = {
-            name: self._compiler(name, each.release, each.library) for name, each in others.items() if each is not None
-        }
+        self._others = {"nvvm": [self._compiler("nvvm", nvvm.release, nvvm.library)]} if nvvm else {}
         if tileiras is not None:
-            self._others["tileiras"] = self._compiler("tileiras", tileiras.release, tileiras.program)
+            self._others["tileiras"] = [self._compiler("tileiras", tileiras.release, tileiras.program)]
         """Compilers that only some modules need, by their names in manifests."""
+        for language, compiler in (python_compilers or {}).items():
+            self._others[language] = [self._installed(name) for name in compiler.packages]
 
     def of(self, module: BuiltModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
         """Return a module's part of the SBOM: its components, and which of them its fatbin depends on.
@@ -85,7 +84,10 @@ class Materials:
         """
         manifest = module.manifests[0]  # all variants have the same compilers
         sources = dict.fromkeys(path for each in module.manifests for path in each.sources)
-        parts = [*self._tools, *(part for name, part in self._others.items() if name in manifest.toolchain)]
+        parts = [
+            *self._tools,
+            *(part for name in self._others.keys() & manifest.toolchain for part in self._others[name]),
+        ]
         parts += [self._own(path) for path in sources]
         parts += [self._header(os.path.normpath(path), system_dirs) for path in headers]
         folder = manifest.name.rpartition(".")[0].replace(".", "/")
@@ -116,11 +118,15 @@ class Materials:
         """Return a compiler as a component with the scope "excluded" (a build tool). The component is the package that
         contains the file `library`. If no package contains `library`, the component has this `name` and `version`."""
         package = self._package_of(library)
-        if package is None and name == "triton":  # in no folder of CUDA's packages
-            with suppress(metadata.PackageNotFoundError):
-                package = self._package(None, name)
         if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
+        return package | {"scope": "excluded"}
+
+    def _installed(self, distribution: str) -> Document:
+        """Return an installed distribution that compiles as a component, with the scope "excluded" (a build tool)."""
+        package = {"type": "library", "bom-ref": f"toolkit:{distribution}", "name": distribution}
+        with suppress(metadata.PackageNotFoundError):  # built from source, and not installed
+            package = self._package(None, distribution)
         return package | {"scope": "excluded"}
 
     def _own_file(self, path: str) -> Document:

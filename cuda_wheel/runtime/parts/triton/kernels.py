@@ -5,19 +5,19 @@ A module has a variant for each kernel and each set of types, constants and opti
 types, hints and constants find it in a dictionary.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ...arguments import is_of, plain_number, value_text
 from ...driver import check_result, cuda_driver, current_device
-from ...errors import ArgumentError, ImageError, UnknownKernelError, has, need
-from ...files import files_and_manifest
+from ...errors import ArgumentError, ImageError, need
 from ...generated import Missing, define
 from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
+from ..python_kernels.modules import PythonModule
 from .signatures import KERNEL, OPTIONS, TYPES, Type, read_type, value_of, written
 
 __all__ = ["TritonKernel", "TritonModule"]
@@ -64,71 +64,6 @@ class _Prepared(NamedTuple):
     """Bytes of global memory that each block needs."""
     constants: Mapping[str, Any]
     """Constants and options by name, for a grid that is a function."""
-
-
-class TritonModule(Mapping[str, "TritonKernel"]):
-    """A module with Triton kernels: a mapping from their names to kernels. `load` returns one.
-
-    A name is that of the Python function, or "MODULE:FUNCTION" if several modules have one of that name. An unknown
-    name raises UnknownKernelError.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        variants: "Sequence[tuple[tuple[str, object], ...]]",
-        device: int | None,
-        load: Callable[[Mapping[str, Any]], Module],
-    ) -> None:
-        """`load` loads the variant with these macros."""
-        self.name = name
-        self._by_path: dict[str, TritonKernel] = {}
-        compiled: dict[str, list[Mapping[str, Any]]] = {}
-        for variant in variants:
-            compiled.setdefault(str(dict(variant)[KERNEL]), []).append(dict(variant))
-        for path, of_kernel in compiled.items():
-            _, manifest = files_and_manifest(name, device, of_kernel[0], needs_gpu=False)
-            (info,) = manifest.kernels
-            self._by_path[path] = TritonKernel(name, path, info.python, of_kernel, load)
-        self._by_name: dict[str, list[str]] = {}
-        for path in compiled:
-            self._by_name.setdefault(path.rpartition(":")[2], []).append(path)
-
-    __eq__ = object.__eq__  # by identity; a Mapping would compare contents
-    __hash__ = object.__hash__
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a loaded module belongs to this process: pickle its name, and load it in the other process")
-
-    def __getitem__(self, name: str) -> "TritonKernel":
-        paths = [name] if name in self._by_path else self._by_name.get(name, [])
-        if len(paths) == 1:
-            return self._by_path[paths[0]]
-        if paths:
-            raise UnknownKernelError(f"{self.name} has several kernels {name!r}: {', '.join(paths)}")
-        if not has("suggestions"):
-            raise UnknownKernelError(f"{self.name} has no kernel {name!r}")
-        from ..suggestions import unknown_name  # only for an error
-
-        raise UnknownKernelError(unknown_name(self.name, "kernel", name, [], list(self)))
-
-    def __iter__(self) -> Iterator[str]:
-        for name, paths in self._by_name.items():
-            yield from [name] if len(paths) == 1 else paths
-
-    def __len__(self) -> int:
-        return len(self._by_path)
-
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """The kernels' names."""
-        return tuple(self)
-
-    is_loaded = True
-    """Each kernel's variants are loaded when a launch needs them."""
-
-    def __repr__(self) -> str:
-        return f"<TritonModule {self.name}: {', '.join(self)}>"
 
 
 class TritonKernel:
@@ -497,6 +432,16 @@ class TritonKernel:
 
     def __repr__(self) -> str:
         return f"<TritonKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"
+
+
+class TritonModule(PythonModule[TritonKernel]):
+    """A module with Triton kernels: a mapping from their names to kernels. `load` returns one.
+
+    A name is that of the Python function, or "MODULE:FUNCTION" if several modules have one of that name. An unknown
+    name raises UnknownKernelError.
+    """
+
+    kernel_type = TritonKernel
 
 
 _LAUNCH = """

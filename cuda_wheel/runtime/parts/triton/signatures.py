@@ -11,14 +11,8 @@ A variant has a value for each parameter of the kernel, and the options of Trito
 - A parameter that was a constant of the compilation has its value: a number or a bool; "None"; "tl.float16" for a type
   of `triton.language`; a string in quotation marks, as Python prints it: "'relu'".
 
-Of the Python function, the manifest has the parameters in order, each as (name, kind, default). The kinds:
-
-- "argument": a launch passes it;
-- "constant": `tl.constexpr`; a launch passes the value, by which it chooses a variant;
-- "tuned": a constant that `triton.autotune` chooses, so that a launch may leave it out;
-- "computed": a constant that `triton.heuristics` computes from the arguments, which only Triton can do.
-
-The default is a value of a variant; None if there is no default.
+Of the Python function, the manifest has the parameters; see `parts.python_kernels.signatures`. `tl.constexpr` makes a
+"constant", `triton.autotune` a "tuned" one, and `triton.heuristics` a "computed" one, which only Triton can compute.
 """
 
 import re
@@ -27,16 +21,13 @@ from typing import Any, NamedTuple
 
 from ...manifest import MacroValue
 
-__all__ = ["KERNEL", "KINDS", "OPTIONS", "TYPES", "Type", "is_type", "read_type", "value_of", "written"]
+__all__ = ["KERNEL", "OPTIONS", "TYPES", "Type", "is_type", "read_type", "value_of", "written"]
 
 KERNEL = "triton"
 """Key of the kernel in a variant."""
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas")
 """Keys of a variant that are options of Triton which a launch may choose by."""
-
-KINDS = ("argument", "constant", "tuned", "computed")
-"""Kinds of parameters of a Python function."""
 
 TYPES: Mapping[str, tuple[str, str]] = {
     "i1": ("bool", "bool"),
