@@ -92,9 +92,10 @@ class Plan:
     def compression(self, module: ModulePlan) -> str:
         """Return the compression of a module's fatbin.
 
-        It is "none" for a module with code for linking at run time: the loader reads single images from the fatbin.
+        It is "none" where the loader must read single images from the fatbin: for a module with code for linking at run
+        time, and for CUDA Tile kernels, of whose images the driver would not choose by the host.
         """
-        return "none" if module.relocatable else self.compress
+        return "none" if module.relocatable or module.module.is_tile else self.compress
 
 
 def make_plan(

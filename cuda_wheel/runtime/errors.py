@@ -92,7 +92,7 @@ PARTS = {
     "suggestions": "errors for unknown names and for manifests of other versions that say what may be meant",
     "tensor-maps": "tensor_map",
     "triton": "Triton kernels",
-    "tile": "CUDA Tile kernels",
+    "tile-hosts": "CUDA Tile kernels",
     "trial": "images that are not known to load: desktop GPUs' machine code on a Jetson, compressed fatbins",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",
     "untyped-parameters": "kernel parameters whose C++ type is not known or does not tell the sign",

@@ -88,10 +88,7 @@ Version = tuple[int, int]
 
 
 def parse_version(text: str, what: str = "version") -> Version:
-    """Return (major, minor) of a dotted version such as "12.2"; later parts are ignored.
-
-    Raises ValueError if `text` has another form.
-    """
+    """Return (major, minor) of a version such as "12.2" or "12.2.1"; raises ValueError for another form."""
     major, _, rest = text.partition(".")
     minor = rest.partition(".")[0]
     if not (major.isdigit() and minor.isdigit() and text.isascii() and len(major) < 6 and len(minor) < 6):
@@ -194,21 +191,18 @@ class Image(NamedTuple):
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """Kernel symbol -> resource -> value. Bounds that the source sets: "max_threads" (per block), "min_blocks" (per
-    multiprocessor), "cluster_blocks". For machine code also "registers" per thread, and bytes of memory: "shared",
-    "local", "constant", "spill_stores", "spill_loads"."""
+    """Kernel symbol -> resource -> value. Bounds of the source: "max_threads" (per block), "min_blocks" (per
+    multiprocessor), "cluster_blocks". For machine code also "registers" per thread, and bytes: "shared", "local",
+    "constant", "spill_stores", "spill_loads"."""
     source: str | None = None
     """Source file of a relocatable image, which must be linked; None if the image can be loaded."""
     host: str = ""
-    """Only programs on this system run a CUDA Tile image, and one compute capability: "linux-x86_64"; "" for others."""
+    """System of the programs that run a CUDA Tile image: "linux-x86_64"; "" for other images."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
-        return (
-            f"{self.kind} {self.target}{version}"
-            + (f" of {self.source}" if self.source else "")
-            + f" ({self.host})" * bool(self.host)
-        )
+        part = f" of {self.source}" if self.source else f" for {self.host}" if self.host else ""
+        return f"{self.kind} {self.target}{version}{part}"
 
 
 class Parameter(NamedTuple):
@@ -229,10 +223,7 @@ class Parameter(NamedTuple):
 
     @property
     def dtype(self) -> Any:
-        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown.
-
-        Raises ImportError without NumPy.
-        """
+        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown."""
         need("structs")
         from .parts.dtypes import dtype  # rare
 
@@ -361,7 +352,7 @@ class Manifest(NamedTuple):
 # sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
 
 USUAL_SIZE = 1 << 16
-"""Bytes to read first from a manifest. Most manifests, and nearly all heads (all but kernels), are smaller."""
+"""Bytes to read first from a manifest. Most manifests, and nearly all heads, are smaller."""
 
 BETWEEN, END = b",\n", b"\n]}\n"
 """Bytes in a manifest between two blocks of kernels, and after the last block."""

@@ -95,10 +95,9 @@ def resolve(
 ) -> Resolution:
     """Choose the image for a GPU of compute capability `capability` and a driver for CUDA `driver`.
 
-    `nvjitlink` is the version of an installed nvJitLink, which compiles PTX that is too new for the driver; None
-    without one. Best first: the most specific cubin of the nearest compute capability, then the highest PTX that the
-    driver reads, then the highest PTX that nvJitLink reads, then what is not known to run. `forbidden` is the name of
-    what forbids compiling: nothing that may be compiled is chosen then.
+    `nvjitlink` is the version of an installed nvJitLink, or None. Best first: the most specific cubin of the nearest
+    compute capability, then the highest PTX that the driver reads, then the highest PTX that nvJitLink reads, then what
+    is not known to run. `forbidden` is the name of what forbids compiling: nothing that may be compiled is chosen then.
     """
     candidates: list[tuple[tuple[bool, int, Version, int], Image, How, str]] = []
     rejected = []
@@ -152,8 +151,8 @@ def _way_to_load(
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)
     if image.host and not reason:
-        need("tile")
-        from .parts.tile import why_not  # few modules have CUDA Tile kernels
+        need("tile-hosts")
+        from .parts.tile_hosts import why_not  # rare
 
         reason = why_not(image, capability)
     if reason:

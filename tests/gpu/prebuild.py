@@ -3,7 +3,8 @@
 The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
 <extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
 <extra>-as-compiled (only PTX, with the compiler's own PTX version). The set cu12 also has the examples of the gallery,
-`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`. One of them needs CUTLASS: install nvidia-cutlass first,
+`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`; cu13 has `tile`, the project of tests/support/tile_project.py,
+where NVRTC 13.3 or later and tileiras are installed. One of them needs CUTLASS: install nvidia-cutlass first,
 or set PYTHONPATH to a folder with it.
 """
 
@@ -15,8 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.builder.toolchain.find import find_toolchain
+from cuda_wheel.builder.toolchain.tileiras import find_tileiras
 from tests.support.processes import pip_wheel
 from tests.support.projects import FLOATING, GALLERY, GOOD, LINKED, ROOT, TORCH_OP, copy_fixture
+from tests.support.tile_project import write_tile_project
 from tests.support.toolchains import installed_extra
 
 JIT = "120-real;80-virtual"
@@ -39,6 +44,15 @@ def main(folder: Path) -> None:
         build(project, folder / f"{extra}-as-compiled" / "saxpy", CUDAARCHS=JIT)
     for example in (*GALLERY, "torch_functions", "cpu_and_gpu", "triton") if extra == "cu12" else ():
         build(ROOT / "examples" / example, folder / extra / example)
+
+    if extra == "cu13":
+        try:
+            find_tileiras(find_toolchain(None))
+        except ToolchainError as error:
+            print(f"no wheel with CUDA Tile kernels: {error}")
+        else:
+            with tempfile.TemporaryDirectory() as scratch:
+                build(write_tile_project(Path(scratch, "tile")), folder / extra / "tile")
 
 
 def build(project: Path, output: Path, **environ: str) -> None:

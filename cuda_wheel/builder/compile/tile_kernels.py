@@ -30,12 +30,6 @@ def with_tile_kernels(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
     `Compiled.cubin` has a cubin for each of `tileiras.HOSTS`. Raises CompileError if the source has no CUDA Tile
     kernels, or others too, and for what tileiras refuses.
     """
-    if compiled.kernels:
-        names = ", ".join(signature(symbol).name for symbol in list(compiled.kernels)[:3])
-        raise CompileError(
-            f"{job.source}: error: this file has CUDA Tile kernels (__tile_global__) and other kernels (__global__: "
-            f"{names}): an image has one kind. Move one kind into a file, and hence a module, of its own"
-        )
     tile_ir = result.get("tile_ir", b"")
     with phase("assembling"):
         cubins = {host: _cubin(job, tile_ir, host) for host in HOSTS} if tile_ir else {}
@@ -46,6 +40,12 @@ def with_tile_kernels(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
             f"{job.source}: error: this file mentions __tile_global__ or includes <cuda_tile.h>, and has no CUDA Tile "
             "kernel: is the kernel inside an #if whose condition is false, or a template without instances (the "
             "module's instantiate names them)? If it has none, remove the mention and the include"
+        )
+    if compiled.kernels:
+        names = ", ".join(signature(symbol).name for symbol in list(compiled.kernels)[:3])
+        raise CompileError(
+            f"{job.source}: error: this file has CUDA Tile kernels (__tile_global__) and other kernels (__global__: "
+            f"{names}): an image has one kind. Move one kind into a file, and hence a module, of its own"
         )
     return replace(
         EMPTY,

@@ -238,7 +238,7 @@ def tile_targets(
     if not numbers:
         raise ConfigError(
             f"{where} has no architecture for CUDA Tile kernels, which become machine code for compute capability "
-            f'{dotted(_FIRST["tile"])} or later, and no PTX. Write "default", or a list such as ["80-real", "90-real"], '
+            f'{dotted(_FIRST["tile"])} or later, and no PTX. Write "default" or a list such as ["80-real", "90-real"], '
             "in the module's own table if other modules need the architectures of all."
         )
     other = next((number for number in sorted(numbers) if number not in supported), None)
