@@ -78,7 +78,7 @@ def test_only_grids_are_chosen_for_a_launch(use: Callable[..., Driver]) -> None:
     kernel.launch((4, 2), 1)
     assert driver.launches[-1].grid == (4, 2, 1) and driver.launches[-1].block == (1, 1, 1)
     for block, shared in ((128, 0), ((1, 2), 0), (1, 16)):
-        with pytest.raises(ArgumentError, match="k is a CUDA Tile kernel: .* Launch it with block 1 and no shared"):
+        with pytest.raises(ArgumentError, match=r"k is a CUDA Tile kernel: .* Launch it with block 1 and no shared"):
             kernel.launch(4, block, shared_memory=shared)
 
 

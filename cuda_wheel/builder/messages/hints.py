@@ -269,7 +269,7 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"no storage class or type specifier|^expected an? |qualified name is not allowed", newer_syntax),
     (
         r"This file needs C\+\+20 features",
-        'CUDA Tile kernels need C++20: set std = "c++20", if need be in a [[tool.cuda-wheel.module]] table of the module',
+        'CUDA Tile kernels need C++20: set std = "c++20", if need be in the table of the module alone',
     ),
     (r"__global__ function must have a void return type", "a kernel returns void: write results through a pointer"),
     (
