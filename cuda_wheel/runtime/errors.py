@@ -92,6 +92,7 @@ PARTS = {
     "suggestions": "errors for unknown names and for manifests of other versions that say what may be meant",
     "tensor-maps": "tensor_map",
     "triton": "Triton kernels",
+    "tile": "cuTile kernels",
     "tile-hosts": "CUDA Tile kernels",
     "trial": "images that are not known to load: desktop GPUs' machine code on a Jetson, compressed fatbins",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",

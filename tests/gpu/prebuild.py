@@ -3,8 +3,8 @@
 The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
 <extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
 <extra>-as-compiled (only PTX, with the compiler's own PTX version). The set cu12 also has the examples of the gallery,
-`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`; cu13 has `tile`, the project of tests/support/tile_project.py,
-where NVRTC 13.3 or later and tileiras are installed. One of them needs CUTLASS: install nvidia-cutlass first,
+`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`; cu13 has `tile` and `cutile`, the
+projects of tests/support/tile_project.py, where NVRTC 13.3 or later, tileiras and cuda-tile are installed. One of them needs CUTLASS: install nvidia-cutlass first,
 or set PYTHONPATH to a folder with it.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -21,7 +22,7 @@ from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
 from tests.support.processes import pip_wheel
 from tests.support.projects import FLOATING, GALLERY, GOOD, LINKED, ROOT, TORCH_OP, copy_fixture
-from tests.support.tile_project import write_tile_project
+from tests.support.tile_project import write_cutile_project, write_tile_project
 from tests.support.toolchains import installed_extra
 
 JIT = "120-real;80-virtual"
@@ -53,6 +54,8 @@ def main(folder: Path) -> None:
         else:
             with tempfile.TemporaryDirectory() as scratch:
                 build(write_tile_project(Path(scratch, "tile")), folder / extra / "tile")
+                if find_spec("cuda.tile") is not None:
+                    build(write_cutile_project(Path(scratch, "cutile")), folder / extra / "cutile", CUDAARCHS="90-real")
 
 
 def build(project: Path, output: Path, **environ: str) -> None:

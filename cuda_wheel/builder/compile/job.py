@@ -136,11 +136,18 @@ def _compile_triton(job: Job) -> Compiled:
     return compile_triton(job)
 
 
+def _compile_cutile(job: Job) -> Compiled:
+    from cuda_wheel.builder.compile.cutile_kernels import compile_cutile  # few projects have cuTile kernels
+
+    return compile_cutile(job)
+
+
 _FRONT_ENDS = {
     "cuda": compile_cuda,
     "nvvm": compile_nvvm_ir,
     "ptx": read_ptx_source,
     "triton": _compile_triton,
+    "tile": _compile_cutile,
 }
 
 

@@ -13,12 +13,12 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.tileiras import HOSTS, assemble_tile_ir
-from cuda_wheel.runtime.parts.formats.cubin import Cubin, read_cubin
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-__all__ = ["with_tile_kernels"]
+__all__ = ["assembled", "with_tile_kernels"]
 
 _DUMMY = "__$dummy_kernel"
 """Symbol of the kernel that NVRTC generates if a source has variables for CUDA Tile kernels, but no kernel."""
@@ -30,12 +30,8 @@ def with_tile_kernels(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
     `Compiled.cubin` has a cubin for each of `tileiras.HOSTS`. Raises CompileError if the source has no CUDA Tile
     kernels, or others too, and for what tileiras refuses.
     """
-    tile_ir = result.get("tile_ir", b"")
-    with phase("assembling"):
-        cubins = {host: _cubin(job, tile_ir, host) for host in HOSTS} if tile_ir else {}
-    read = read_cubin(cubins[HOSTS[0]]) if cubins else None
-    kernels = {} if read is None else {key: each for key, each in read.kernels.items() if key != _DUMMY}
-    if read is None or not kernels:
+    found = assembled(job, result.get("tile_ir", b""))
+    if not found.kernels:
         raise CompileError(
             f"{job.source}: error: this file mentions __tile_global__ or includes <cuda_tile.h>, and has no CUDA Tile "
             "kernel: is the kernel inside an #if whose condition is false, or a template without instances (the "
@@ -48,11 +44,7 @@ def with_tile_kernels(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
             f"{names}): an image has one kind. Move one kind into a file, and hence a module, of its own"
         )
     return replace(
-        EMPTY,
-        cubin=b"".join(cubins.values()),
-        hosts=tuple((host, len(cubin)) for host, cubin in cubins.items()),
-        kernels={symbol: entry.parameters for symbol, entry in kernels.items()},
-        resources={symbol: _resources(read, symbol) for symbol in kernels},
+        found,
         names=compiled.names,
         headers=compiled.headers,
         log=compiled.log,
@@ -62,13 +54,27 @@ def with_tile_kernels(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
     )
 
 
-def _cubin(job: Job, tile_ir: bytes, host: str) -> bytes:
+def assembled(job: Job, tile_ir: bytes, opt_level: int = 3) -> Compiled:
+    """Return a job's cubins, one for each of `tileiras.HOSTS`, with their kernels; EMPTY if there is no Tile IR. Raises
+    CompileError for what tileiras refuses."""
+    if not tile_ir:
+        return EMPTY
+    with phase("assembling"):
+        cubins = {host: _cubin(job, tile_ir, host, opt_level) for host in HOSTS}
+    read = read_cubin(cubins[HOSTS[0]])
+    kernels = {symbol: each for symbol, each in read.kernels.items() if symbol != _DUMMY}
+    return replace(
+        EMPTY,
+        cubin=b"".join(cubins.values()),
+        hosts=tuple((host, len(cubin)) for host, cubin in cubins.items()),
+        kernels={symbol: entry.parameters for symbol, entry in kernels.items()},
+        resources={symbol: {"registers": entry.registers} for symbol, entry in kernels.items()},
+    )
+
+
+def _cubin(job: Job, tile_ir: bytes, host: str, opt_level: int) -> bytes:
+    number = int(job.arch.rstrip("a"))
     try:
-        return assemble_tile_ir(job.tileiras_program, tile_ir, int(job.arch.rstrip("a")), host)
+        return assemble_tile_ir(job.tileiras_program, tile_ir, number, host, opt_level)
     except CompileError as error:
         raise CompileError(f"{job.source}: error: tileiras {job.tileiras.partition(' ')[0]}: {error}") from None
-
-
-def _resources(cubin: Cubin, symbol: str) -> dict[str, int]:
-    """Return a kernel's registers, and "tile", which marks a kernel whose block the compiler chooses."""
-    return {"registers": cubin.kernels[symbol].registers, "tile": 1}

@@ -119,9 +119,9 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
 code", or None. For a damaged file, it may raise ValueError or struct.error instead."""
 
 
-SourceKind = Literal["cuda", "nvvm", "triton", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR) and "triton" (Python) are compiled. "ptx" is compiled or
-linked. Sources of the other kinds are linked as they are. All words but the first three are nvJitLink's own."""
+SourceKind = Literal["cuda", "nvvm", "triton", "tile", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
+"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR), and "triton" and "tile" (Python) are compiled. "ptx" is
+compiled or linked. Sources of the other kinds are linked as they are; these words are nvJitLink's own."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",

@@ -13,7 +13,13 @@ def _triton() -> PythonCompiler:
     return find_triton()
 
 
-_FINDERS = {"triton": _triton}
+def _tile() -> PythonCompiler:
+    from cuda_wheel.builder.toolchain.cutile import find_cutile
+
+    return find_cutile()
+
+
+_FINDERS = {"triton": _triton, "tile": _tile}
 """Language -> function that finds its compiler, which imports only this one's."""
 
 

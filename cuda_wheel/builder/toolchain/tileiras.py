@@ -93,7 +93,7 @@ def _supported(program: str) -> tuple[int, ...]:
     return tuple(sorted({int(number) for number in re.findall(r"=sm_(\d+)\b", _run(program, "--help").stdout)}))
 
 
-def assemble_tile_ir(program: str, tile_ir: bytes, number: int, host: str) -> bytes:
+def assemble_tile_ir(program: str, tile_ir: bytes, number: int, host: str, opt_level: int = 3) -> bytes:
     """Return the cubin of Tile IR for a compute capability (90 is 9.0) and one of HOSTS. Raises CompileError with
     what tileiras prints."""
     _lead_group()
@@ -101,7 +101,12 @@ def assemble_tile_ir(program: str, tile_ir: bytes, number: int, host: str) -> by
     with new_folder() as folder:
         source, cubin = Path(folder, "module.tileir"), Path(folder, "module.cubin")
         source.write_bytes(tile_ir)
-        options = (f"--gpu-name=sm_{number}", f"--host-os={system}", f"--host-arch={processor}")
+        options = (
+            f"--gpu-name=sm_{number}",
+            f"--host-os={system}",
+            f"--host-arch={processor}",
+            f"--opt-level={opt_level}",
+        )
         done = _run(program, *options, str(source), f"--output-file={cubin}")
         if done.returncode or not cubin.is_file():
             reason = (done.stderr or done.stdout).strip() or f"it ended with {done.returncode}"
