@@ -25,6 +25,7 @@ from cuda_wheel.runtime.parts.launch_attributes import LaunchAttributes
 from tests.project.pages import PAGES, Block, blocks, name_of, projects
 from tests.support.processes import build_wheel
 from tests.support.projects import ROOT, write_files
+from tests.support.tile_project import need_tileiras
 from tests.support.wheels import images
 
 if sys.version_info >= (3, 11):
@@ -44,6 +45,7 @@ KERNELS = {
     "docs/how-to/back-ends.md-1": {"saxpy"},
     "docs/how-to/back-ends.md-2": {"saxpy"},
     "docs/how-to/back-ends.md-3": {"saxpy"},
+    "docs/how-to/cuda-tile.md-1": {"add"},
     "docs/how-to/from-cuda-extension.md-1": {
         f"leaky_relu_kernel<{element}>" for element in ("float", "double", "c10::Half")
     },
@@ -95,6 +97,8 @@ def test_code_fits_a_screen_of_1280_pixels() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTS)
 def test_the_projects_in_pages_build(name: str, tmp_path: Path, cuda_wheel, extra: str) -> None:
+    if "cuda-tile" in name:
+        need_tileiras()
     project = write_files(tmp_path / "project", **PROJECTS[name])
     pyproject = project / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]"))
@@ -151,7 +155,9 @@ def test_tables_are_valid(block: Block) -> None:
     Config.from_table(document.get("tool", {}).get("cuda-wheel", {}))
     build_system = document.get("build-system", {})
     has_kernels = build_system and block.title != "examples/cpu_and_gpu/cpu/pyproject.toml"
-    assert not has_kernels or any(each.startswith("cuda-wheel[cu12") for each in build_system["requires"])
+    assert not has_kernels or any(
+        each.startswith(("cuda-wheel[cu12", "cuda-wheel[cu13")) for each in build_system["requires"]
+    )
 
 
 def test_settings_named_in_prose_exist() -> None:

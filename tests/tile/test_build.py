@@ -16,7 +16,7 @@ from tests.support.processes import build_wheel, run_cuda_wheel
 from tests.support.tile_project import HEAD, need_tileiras, write_tile_project
 from tests.support.wheels import contents
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_toolchain]
+pytestmark = [pytest.mark.slow, pytest.mark.every_toolchain]
 
 Built = tuple[Path, Path, str]
 
