@@ -225,7 +225,8 @@ class Compiled:
     """For CUDA Tile kernels: (operating system and processor, size in bytes) of each cubin in `cubin`, which has them
     one after the other; () if `cubin` is one cubin for all of them."""
     assembler: Version | None = None
-    """CUDA release of the assembler that made the cubin; None if it is the toolchain's."""
+    """CUDA release of the assembler that made the cubin, if a compiler has one of its own; None if it is the
+    toolchain's."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
     """Kernel symbol -> the kernel's parameters as the source declares them; () if the compiler did not report them. The
     mapping is empty if the compiler was not asked (see `compile.struct_layouts`)."""

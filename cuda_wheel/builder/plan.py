@@ -21,7 +21,7 @@ from cuda_wheel.builder.sources.source_files import COMPILED, Source
 from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import ENABLE_TILE, FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Tileiras, Toolchain
-from cuda_wheel.runtime.manifest import Target, Version
+from cuda_wheel.runtime.manifest import Target, Version, dotted, parse_version
 
 __all__ = [
     "Link",
@@ -127,8 +127,8 @@ def make_plan(
 
     plans, compilers = [], python_compilers or {}
     for module in modules:
-        if module.is_tile:
-            _check_tile(module)
+        if module.is_tile and not module.language and tileiras is not None:
+            _check_tile(module, toolchain, tileiras)
         targets = targets_of(module.settings.architectures, module.language, module.is_tile)
         plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, compilers, tileiras, targets).plan())
     return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, compilers, tileiras)
@@ -341,9 +341,23 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
         )
 
 
-def _check_tile(module: SourceModule) -> None:
-    """Raise ConfigError for settings that a module with CUDA Tile kernels cannot have."""
+_FIRST_NVRTC: Version = (13, 3)
+"""First release of NVRTC that compiles CUDA Tile kernels. Source: NVRTC, "Tile Programming"."""
+
+
+def _check_tile(module: SourceModule, toolchain: Toolchain, tileiras: Tileiras) -> None:
+    """Raise ConfigError for compilers that cannot compile CUDA Tile kernels in C++, and for settings that a module with
+    such kernels cannot have."""
     settings = module.settings
+    source = next(source for source in (*module.sources, *module.defaults) if source.is_tile)
+    nvrtc = parse_version(toolchain.nvrtc)
+    if not _FIRST_NVRTC <= nvrtc <= parse_version(tileiras.release):
+        raise ConfigError(
+            f"{source.path} has CUDA Tile kernels (__tile_global__), which need NVRTC {dotted(_FIRST_NVRTC)} or later, "
+            f"and a tileiras of the same release or later; {toolchain.name} and tileiras {tileiras.release} "
+            f'({tileiras.program}) are installed: name "cuda-wheel[cu13]", and "nvidia-cuda-nvrtc" and '
+            '"nvidia-cuda-tileiras" of one release, such as ==13.5.*, in build-system.requires.'
+        )
     debug = next((each for each in settings.options if each in ("-G", "--device-debug")), None)
     refused = {
         "several sources": len(module.sources) > 1,
@@ -356,7 +370,6 @@ def _check_tile(module: SourceModule) -> None:
     }
     what = next((name for name, is_set in refused.items() if is_set), None)
     if what is not None:
-        source = next(source for source in (*module.sources, *module.defaults) if source.is_tile)
         raise ConfigError(
             f"{source.path} has CUDA Tile kernels, which become whole images: the module {module.name} cannot have "
             f"{what}. Leave it out, if need be in a [[tool.cuda-wheel.module]] table of its own."

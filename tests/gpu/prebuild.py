@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
+from cuda_wheel.runtime.manifest import parse_version
 from tests.support.processes import pip_wheel
 from tests.support.projects import FLOATING, GALLERY, GOOD, LINKED, ROOT, TORCH_OP, copy_fixture
 from tests.support.tile_project import write_cutile_project, write_tile_project
@@ -48,10 +49,12 @@ def main(folder: Path) -> None:
 
     if extra == "cu13":
         try:
-            find_tileiras(find_toolchain(None))
+            toolchain = find_toolchain(None)
+            find_tileiras(toolchain)
         except ToolchainError as error:
             print(f"no wheel with CUDA Tile kernels: {error}")
-        else:
+            return
+        if parse_version(toolchain.nvrtc) >= (13, 3):
             with tempfile.TemporaryDirectory() as scratch:
                 build(write_tile_project(Path(scratch, "tile")), folder / extra / "tile")
                 if find_spec("cuda.tile") is not None:

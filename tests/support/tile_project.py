@@ -10,6 +10,7 @@ import pytest
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
+from cuda_wheel.runtime.manifest import parse_version
 from tests.support.projects import ROOT
 
 __all__ = ["HEAD", "need_tileiras", "write_cutile_project", "write_tile_project"]
@@ -42,9 +43,12 @@ instantiate = ["demo::scale<float>", "demo::scale<int>"]
 def need_tileiras() -> None:
     """Skip a test unless NVRTC 13.3 or later and tileiras are installed."""
     try:
-        find_tileiras(find_toolchain(None))
+        toolchain = find_toolchain(None)
+        find_tileiras(toolchain)
     except ToolchainError as error:
         pytest.skip(str(error))
+    if parse_version(toolchain.nvrtc) < (13, 3):
+        pytest.skip(f"{toolchain.name} compiles no CUDA Tile kernels")
 
 
 def write_tile_project(root: Path, settings: str = "", table: str = MODULE) -> Path:

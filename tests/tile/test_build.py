@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import cuda_wheel
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.toolchain.tileiras import HOSTS
 from cuda_wheel.runtime.manifest import Image, Manifest
 from cuda_wheel.runtime.parts.formats.elf import read_elf
+from cuda_wheel.runtime.parts.tile_hosts import this_host
+from tests.support.driver import Driver
 from tests.support.processes import build_wheel, run_cuda_wheel
 from tests.support.tile_project import HEAD, need_tileiras, write_tile_project
 from tests.support.wheels import contents
@@ -195,6 +200,31 @@ def test_an_older_standard_is_named(tmp_path: Path) -> None:
     (root / "pyproject.toml").write_text(HEAD.replace("c++20", "c++17") + 'architectures = ["90"]\n')
     printed = failed(root)
     assert "C++20" in printed and 'std = "c++20"' in printed
+
+
+def test_a_source_tree_is_compiled_for_the_gpu_when_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[..., Driver]
+) -> None:
+    root = project_of(tmp_path / "project", KERNEL, 'architectures = ["80"]\n')
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(root))
+    monkeypatch.delitem(sys.modules, "demo", raising=False)
+    use((8, 9))
+    module = cuda_wheel.load("demo.kernels")
+    assert (str(module.image.target), module.image.host) == ("sm_89", this_host())
+    assert list(module) == ["k"]
+    monkeypatch.delitem(sys.modules, "demo", raising=False)
+
+
+def test_a_divided_wheel(tiles: Built, tmp_path: Path) -> None:
+    """Each companion has the images of one GPU, for all hosts; the base has none left."""
+    need_tileiras()
+    project = write_tile_project(tmp_path / "project", 'architectures = ["80-real", "90-real"]\n')
+    built = build_wheel(project, tmp_path / "dist")
+    assert built.returncode == 0, built.stdout
+    result = run_cuda_wheel("split", next((tmp_path / "dist").glob("*.whl")), "-o", tmp_path / "split")
+    print(result.stdout)
+    assert "Traceback" not in result.stdout
 
 
 def test_variants_by_macros(tmp_path: Path) -> None:

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.config.architectures import settle, tile_targets
+from cuda_wheel.builder.config.settings import Config, ModuleConfig
+from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import ConfigError, ToolchainError
 from cuda_wheel.builder.manifest_writer.coverage import gaps
+from cuda_wheel.builder.plan import make_plan
+from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain import tileiras
-from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import PythonCompiler, Tileiras, Toolchain
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from cuda_wheel.runtime.module import Kernel, Module
@@ -137,34 +141,56 @@ def test_which_source_has_such_kernels(text: str, is_tile: bool) -> None:
 
 
 def toolchain_of(release: str, folder: Path) -> Toolchain:
-    return Toolchain(release, "13.5", "13.5", (75, 80), (), (str(folder / "lib/libnvrtc.so"),) * 3)
+    return Toolchain(release, "13.5", "13.5", (75, *SUPPORTED), (), (str(folder / "lib/libnvrtc.so"),) * 3)
+
+
+def test_a_missing_tileiras_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tileiras, "_programs", lambda library: [])
+    with pytest.raises(ToolchainError) as caught:
+        tileiras.find_tileiras(toolchain_of("12.9.86", tmp_path))
+    for words in ("tileiras", '"nvidia-cuda-tileiras>=13.3"', "build-system.requires", "NVRTC 12.9.86 is installed"):
+        assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("nvrtc", "words"),
+    ("nvrtc", "release", "is_good"),
     [
-        ("12.9.86", ["need NVRTC 13.3 or later", '"nvidia-cuda-tileiras>=13.3"', "build-system.requires"]),
-        ("13.2.10", ["need NVRTC 13.3 or later"]),
-        ("13.5.37", ["is not installed", '"nvidia-cuda-tileiras==13.5.*"', "build-system.requires"]),
+        ("12.9.86", "13.5.37", False), ("13.2.10", "13.5.37", False), ("13.5.37", "13.4.92", False),
+        ("13.3.10", "13.5.37", True), ("13.5.37", "13.5.37", True),
     ],
-)
-def test_what_is_missing_is_named(
-    nvrtc: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+)  # fmt: skip
+def test_compilers_that_do_not_work_together_are_refused(
+    nvrtc: str, release: str, is_good: bool, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tileiras, "_programs", lambda library: [])
-    with pytest.raises(ToolchainError) as caught:
-        tileiras.find_tileiras(toolchain_of(nvrtc, tmp_path))
-    assert all(word in str(caught.value) for word in words)
+    settings = ModuleConfig(name="demo.k", architectures=Architectures(("90-real",), "architectures"))
+    module = SourceModule("demo.k", (Source("demo/k.cu", "cuda", b"__tile_global__ void k() {}"),), (), settings)
+    found = Tileiras(release, "/x/tileiras", "build", SUPPORTED)
+    toolchain = toolchain_of(nvrtc, tmp_path)
+    if is_good:
+        plan = make_plan(Config(), [module], tmp_path, toolchain, list, tileiras=found)
+        assert [str(target) for target in plan.modules[0].targets] == ["sm_90a"]
+        assert plan.modules[0].jobs[0].tileiras == f"{release} build"
+        return
+    with pytest.raises(
+        ConfigError, match=r"demo/k\.cu has CUDA Tile kernels .* need NVRTC 13\.3 or later, and a tileiras"
+    ):
+        make_plan(Config(), [module], tmp_path, toolchain, list, tileiras=found)
 
 
-def test_a_tileiras_that_is_older_than_nvrtc_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_in_python_do_not_need_a_new_nvrtc(tmp_path: Path) -> None:
+    settings = ModuleConfig(name="demo.k", architectures=Architectures(("90-real",), "architectures"))
+    module = SourceModule("demo.k", (Source("demo/k.py", "tile", b"", "demo.k"),), (), settings)
+    compilers = {"tile": PythonCompiler("1.7.0", "build", ("cuda-tile",))}
+    found = Tileiras("13.5.37", "/x/tileiras", "build", SUPPORTED)
+    plan = make_plan(Config(), [module], tmp_path, toolchain_of("12.9.86", tmp_path), list, None, compilers, found)
+    assert plan.modules[0].jobs[0].python_compiler == "1.7.0 build" and plan.modules[0].jobs[0].tileiras
+
+
+def test_a_program_that_is_no_tileiras_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "bin/tileiras"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho 'release 13.4, V13.4.92'\n")
+    program.write_text("#!/bin/sh\necho nothing\n")
     program.chmod(0o755)
     monkeypatch.setattr(tileiras, "_programs", lambda library: [str(program)])
-    with pytest.raises(ToolchainError, match=r"tileiras 13\.4\.92 .* does not read the Tile IR of NVRTC 13\.5\.37"):
-        tileiras.find_tileiras(toolchain_of("13.5.37", tmp_path))
-    program.write_text("#!/bin/sh\necho nothing\n")
     with pytest.raises(ToolchainError, match="does not say of which release it is"):
         tileiras.find_tileiras(toolchain_of("13.5.37", tmp_path))

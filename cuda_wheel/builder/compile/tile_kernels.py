@@ -13,6 +13,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.tileiras import HOSTS, assemble_tile_ir
+from cuda_wheel.runtime.manifest import parse_version
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def assembled(job: Job, tile_ir: bytes, opt_level: int = 3) -> Compiled:
     return replace(
         EMPTY,
         cubin=b"".join(cubins.values()),
+        assembler=parse_version(job.tileiras.partition(" ")[0]),
         hosts=tuple((host, len(cubin)) for host, cubin in cubins.items()),
         kernels={symbol: entry.parameters for symbol, entry in kernels.items()},
         resources={symbol: {"registers": entry.registers} for symbol, entry in kernels.items()},

@@ -32,7 +32,7 @@ from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, compile_text, preprocessed
 from cuda_wheel.builder.toolchain.python_compilers import find_python_compiler
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime.manifest import Target, Version, dotted
@@ -67,20 +67,19 @@ def compile_for_gpu(
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
             (built,) = PlanRunner(plan, workers, _PythonWarnings(), None).run()
-    return built, _deciding_paths(jobs, built, toolchain, nvvm)
+    compilers_paths = ((nvvm.library, nvvm.libdevice) if nvvm else ()) + ((tileiras.program,) if tileiras else ())
+    return built, _deciding_paths(jobs, built, (*toolchain.libraries, *compilers_paths))
 
 
-def _deciding_paths(
-    jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
-) -> list[str] | None:
+def _deciding_paths(jobs: Sequence[Job], built: BuiltModule, compilers: Sequence[str]) -> list[str] | None:
     """Return the absolute paths of the files that a built module depends on. Return None if these paths are unknown, or
     if the module depends on the time of the build.
 
-    These are the headers, the compilers, and paths where a new or removed file would change what the compiler reads.
+    These are the headers, `compilers`, and paths where a new or removed file would change what the compiler reads.
     """
     if built.headers is None or built.uses_build_time:
         return None
-    paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
+    paths = [*built.headers, *compilers]
     for job in jobs:
         searched = searched_paths(job, built.headers)
         if searched is None:

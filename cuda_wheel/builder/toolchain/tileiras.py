@@ -21,12 +21,8 @@ from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.toolchain.find import library_build
 from cuda_wheel.builder.toolchain.packages import search_roots
 from cuda_wheel.builder.toolchain.toolchain import Tileiras, Toolchain
-from cuda_wheel.runtime.manifest import dotted, parse_version
 
-__all__ = ["FIRST_RELEASE", "HOSTS", "assemble_tile_ir", "find_tileiras"]
-
-FIRST_RELEASE = (13, 3)
-"""First release of NVRTC that compiles CUDA Tile kernels. Source: NVRTC, "Tile Programming"."""
+__all__ = ["HOSTS", "assemble_tile_ir", "find_tileiras"]
 
 HOSTS = ("linux-x86_64", "linux-aarch64", "windows-x86_64")
 """Operating systems and processors of programs that load a wheel's modules, as `Image.host` has them: those for which
@@ -36,27 +32,15 @@ _NAMES = ("tileiras", "tileiras.exe")
 
 
 def find_tileiras(toolchain: Toolchain) -> Tileiras:
-    """Return the tileiras of this environment. Raises ToolchainError if NVRTC is too old for CUDA Tile kernels, if no
-    tileiras is installed, and if it is older than NVRTC."""
-    own = parse_version(toolchain.nvrtc)
-    if own < FIRST_RELEASE:
-        raise ToolchainError(
-            f"CUDA Tile kernels (__tile_global__) need NVRTC {dotted(FIRST_RELEASE)} or later, and {toolchain.name} is "
-            'installed: name "cuda-wheel[cu13]", "nvidia-cuda-nvrtc>=13.3" and "nvidia-cuda-tileiras>=13.3" in '
-            "build-system.requires."
-        )
+    """Return the tileiras of this environment, if there are several NVRTC's. Raises ToolchainError if there is none."""
     program = next(iter(_programs(toolchain.libraries[0])), None)
     if program is None:
         raise ToolchainError(
             "tileiras, which makes the machine code of CUDA Tile kernels, is not installed in the environment of the "
-            f'build: add "nvidia-cuda-tileiras=={dotted(own)}.*" to build-system.requires.'
+            'build: add "nvidia-cuda-tileiras>=13.3" to build-system.requires. For kernels in C++ (__tile_global__), '
+            f"NVRTC must be of 13.3 or later too, and not later than tileiras; {toolchain.name} is installed."
         )
     release = _release(program)
-    if parse_version(release) < own:
-        raise ToolchainError(
-            f"tileiras {release} ({program}) does not read the Tile IR of {toolchain.name}: add "
-            f'"nvidia-cuda-tileiras=={dotted(own)}.*" to build-system.requires.'
-        )
     above = Path(program).parents[1]
     beside = (*glob(f"{above}/bin/ptxas*"), *glob(f"{above}/lib*/libnvvm.so*"), *glob(f"{above}/nvvm/lib*/libnvvm.so*"))
     build = " ".join(map(library_build, [program, *sorted(beside)]))
