@@ -173,10 +173,7 @@ class Target(NamedTuple):
 
 
 class Image(NamedTuple):
-    """One compiled form of a module, or of one source of a module that is still to be linked.
-
-    Sizes and offsets are in bytes.
-    """
+    """One compiled form of a module, or of a source that is still to be linked. Sizes and offsets are in bytes."""
 
     kind: Kind
     target: Target
@@ -428,10 +425,7 @@ class ManifestFile:
         self.variants = {same_macros(record["macros"]): {**head, **record} for record in head["variants"]}
 
     def manifest(self, macros: Macros) -> Manifest:
-        """Return the manifest of the variant with these macros, and read all its kernels.
-
-        Raises KeyError if there is no such variant.
-        """
+        """Return the manifest of the variant with these macros, and read all its kernels. Raises KeyError."""
         record = self.variants[macros]
         return checked(self.where, lambda: self._manifest(record))
 
@@ -531,19 +525,8 @@ def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) 
     kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    return Image(
-        kind,
-        target,
-        ptx,
-        compiled,
-        driver,
-        offset,
-        size,
-        sha256,
-        resources,
-        item["source"],
-        printable(item.get("host", "")),
-    )
+    where = item["source"], printable(item.get("host", ""))
+    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, *where)
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

@@ -31,8 +31,7 @@ ZSTD_DRIVER: Version = (12, 4)
 """First CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
 
 How = Literal["native", "jit", "link"]
-"""How an image is loaded: "native": as machine code; "jit": the driver compiles PTX; "link": nvJitLink compiles PTX
-that is too new for the driver."""
+"""How an image is loaded: as machine code; as PTX, by the driver; by nvJitLink, as PTX too new for the driver."""
 
 
 class Rejection(NamedTuple):
@@ -45,7 +44,7 @@ class Rejection(NamedTuple):
 class Resolution(NamedTuple):
     """The chosen image and how to load it, both None if no image fits, and the images that were not chosen.
 
-    `doubt` says why it is not known whether the image loads; None if it is known. `forbidden` is that of `resolve`.
+    `doubt` is why it is not known whether the image loads; None if it is known. `forbidden` is that of `resolve`.
     """
 
     image: Image | None
