@@ -69,7 +69,7 @@ FORKED = (
 )
 
 STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
-"""CUresult numbers of errors in a running kernel, such as CUDA_ERROR_ILLEGAL_ADDRESS. Every later CUDA call fails.
+"""CUresult numbers of errors in a running kernel, such as CUDA_ERROR_ILLEGAL_ADDRESS.
 Source: CUDA Driver API, CUresult."""
 
 STICKY_ERROR_HELP = (

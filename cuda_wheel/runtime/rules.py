@@ -1,4 +1,4 @@
-"""Choose which image suits a GPU and driver. Pure functions: no GPU is needed."""
+"""Choose the image that suits a GPU and driver. Pure functions."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -57,8 +57,7 @@ class Resolution(NamedTuple):
 def unsupported(target: Target, capability: Version) -> str | None:
     """Return why no driver lets a GPU of this compute capability run code for `target`; None if one may.
 
-    Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
-    architecture-specific and family-specific features under "Compute Capabilities".
+    Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and "Compute Capabilities".
     """
     if target.suffix == "a":
         return None if capability == target.capability else f"is for compute capability {dotted(target[:2])} only"
