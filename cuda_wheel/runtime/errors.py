@@ -85,6 +85,7 @@ PARTS = {
     "launch-attributes": "launches with cooperative, cluster, programmatic, priority and other attributes",
     "linking": "linking on the user's machine: load(..., link=[...]), link, load_code",
     "many-kernels": "modules with so many kernels that each is read when it is asked for",
+    "numba": "Numba kernels",
     "nvjitlink": "nvJitLink for PTX that is too new for the driver",
     "occupancy": "Kernel.attributes, Kernel.occupancy, Kernel.suggest_block",
     "python-kernels": "kernels written in Python, of any language",

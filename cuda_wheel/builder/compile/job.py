@@ -129,11 +129,18 @@ def _compile_triton(job: Job) -> Compiled:
     return compile_triton(job)
 
 
+def _compile_numba(job: Job) -> Compiled:
+    from cuda_wheel.builder.compile.numba_kernels import compile_numba  # few projects have Numba kernels
+
+    return compile_numba(job)
+
+
 _FRONT_ENDS = {
     "cuda": compile_cuda,
     "nvvm": compile_nvvm_ir,
     "ptx": read_ptx_source,
     "triton": _compile_triton,
+    "numba": _compile_numba,
 }
 
 

@@ -13,7 +13,13 @@ def _triton() -> PythonCompiler:
     return find_triton()
 
 
-_FINDERS = {"triton": _triton}
+def _numba() -> PythonCompiler:
+    from cuda_wheel.builder.toolchain.numba import find_numba
+
+    return find_numba()
+
+
+_FINDERS = {"triton": _triton, "numba": _numba}
 """Language -> function that finds its compiler, which imports only this one's."""
 
 
