@@ -19,7 +19,7 @@ from cuda_wheel.builder.images.assembly import described
 from cuda_wheel.builder.jobs import Compiled, Declared, Job
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.numba import compile_kernel, import_numba, numba_type, set_target, set_toolchain
-from cuda_wheel.runtime.manifest import MacroValue, PythonParameter
+from cuda_wheel.runtime.manifest import MacroValue, PythonParameter, Version
 from cuda_wheel.runtime.parts.numba.signatures import ARRAY_WORDS, KERNEL, OPTIONS, SCALARS, Type, read_type
 from cuda_wheel.runtime.parts.python_kernels.signatures import module_and_function
 
@@ -32,7 +32,7 @@ def compile_numba(job: Job) -> Compiled:
     import_numba()
     capability = divmod(int(job.arch), 10)
     set_toolchain(job.library, job.libdevice)
-    set_target(capability)
+    set_target(_device(capability))
     module, name = module_and_function(str(dict(job.variant)[KERNEL]))
     modules = ProjectModules(job.root, module, job.source, known_values(int(job.arch)))
 
@@ -52,6 +52,12 @@ def compile_numba(job: Job) -> Compiled:
     headers = tuple(sorted(modules.read.values()))
     log = "".join(f"{job.source}: warning: {kernel.name}: {line}\n" for line in dict.fromkeys(warnings))
     return _described(job, kernel, text, headers, log)
+
+
+def _device(capability: Version) -> StandIn:
+    """Return what takes the place of Numba's current GPU: of it, a build knows only what depends on the target."""
+    path = "numba.cuda.get_current_device()"
+    return StandIn(path, {f"{path}.compute_capability": capability, f"{path}.WARP_SIZE": 32})
 
 
 class _Kernel(NamedTuple):
@@ -178,14 +184,14 @@ def _missing_text(function: str) -> str:
             "synchronises the grid, and needs CUDA's device runtime library, which a build does not link to Numba "
             "kernels: split it into two kernels where the grid is synchronised"
         )
-    if function.startswith("NRT_"):
-        return "makes an array or another object of Python, for which it needs Numba's runtime: pass the array to it"
     return f"calls {function}, which is not in its module, and a build links no files to Numba kernels"
 
 
 def _declared(name: str, type_: Type) -> Sequence[Declared]:
     """Return what a kernel gets for a parameter, in order."""
     cxx = SCALARS[type_.element][0]
+    if type_ == Type("float16", None, ""):
+        return [Declared(name, "unsigned short")]  # its bits
     is_complex = type_.element.startswith("complex")
     if type_.ndim is None:
         return [Declared(f"{name}_{part}", cxx) for part in ("real", "imag")] if is_complex else [Declared(name, cxx)]
@@ -204,7 +210,8 @@ def _is_numbas(error: Exception) -> bool:
 
 
 _NOISE = re.compile(
-    r"\x1b\[[0-9;]*m|^\s*(?:This is not usually a problem|To see Python/NumPy features|For more information|"
+    r"\x1b\[[0-9;]*m|^\s*(?:Failed in \w+ mode pipeline|This is not usually a problem|"
+    r"To see Python/NumPy features|For more information|"
     r"If you think your code should|https?://|Enable logging at debug).*$",
     re.M,
 )
@@ -216,6 +223,6 @@ def _error_text(job: Job, kernel: _Kernel, error: Exception) -> str:
     places = re.findall(rf'File "{re.escape(job.source)}", line (\d+)', str(error))
     line = getattr(getattr(error, "loc", None), "line", None)
     place = f"{job.source}:{places[-1]}" if places else f"{job.source}:{line}" if line else job.source
-    lines = [each.rstrip() for each in _NOISE.sub("", str(error)).splitlines()]
-    reason = "\n".join(each for each in lines if each)
+    text = _NOISE.sub("", str(error)).partition("\nDuring: ")[0]  # then it repeats the lines of the source
+    reason = "\n".join(each.rstrip() for each in text.splitlines() if each.strip())
     return f"{place}: error: {kernel.name} does not compile: {reason}"

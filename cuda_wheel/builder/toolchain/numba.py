@@ -101,18 +101,14 @@ _loaded: dict[str, Any] = {}
 """Path -> library, or content of libdevice."""
 
 
-def set_target(capability: Version) -> None:
-    """Let numba-cuda compile for this compute capability where it would ask the GPU, and compile nothing when a
-    decorator with signatures runs."""
+def set_target(device: Any) -> None:
+    """Let numba-cuda compile for `device.compute_capability` where it would ask the GPU, and compile nothing when a
+    decorator with signatures runs. `device` takes the place of the current GPU."""
     from numba import cuda
     from numba.cuda import codegen, dispatcher
     from numba.cuda.cudadrv import nvrtc
 
-    class Target:
-        """Takes the place of the current GPU."""
-
-        compute_capability = capability
-        WARP_SIZE = 32
+    capability = device.compute_capability
 
     def compile_device(self: Any, args: Any, return_type: Any = None) -> Any:
         # Functions of installed packages stay from job to job, with what they were compiled to for another target.
@@ -128,9 +124,9 @@ def set_target(capability: Version) -> None:
     kind.compile = lambda self, signature: None
     kind.disable_compile = lambda self, value=True: None
     kind.enable_caching = lambda self: None
-    dispatcher.get_current_device = Target
+    dispatcher.get_current_device = lambda: device
     nvrtc.get_arch_option = lambda major, minor, suffix="": f"compute_{major}{minor}{suffix}"  # would ask NVRTC
-    cuda.get_current_device = Target
+    cuda.get_current_device = lambda: device
     cuda.is_available = lambda: True
     library: Any = codegen.CUDACodeLibrary
     if not hasattr(library, "init of numba-cuda"):

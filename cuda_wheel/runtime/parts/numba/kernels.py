@@ -6,6 +6,7 @@ launch with arguments of some types looks for the variant and loads it; later on
 gets an array's size, shape and strides beside its address.
 """
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -129,7 +130,7 @@ class NumbaKernel:
         """
         described = [self._described(value) for value in self._with_defaults(args)]
         prepared = self._prepare(described)
-        prepared.launch(grid, block, *_words(described), stream=stream, shared_memory=shared_memory)
+        prepared.launch(grid, block, *_words(prepared.types, described), stream=stream, shared_memory=shared_memory)
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Return a function that launches with this grid, block, and if they are given, stream and bytes of dynamic
@@ -162,8 +163,13 @@ class NumbaKernel:
         need("bind")
         described = [self._described(value) for value in self._with_defaults(args)]
         prepared = self._prepare(described)
-        inner = prepared.kernel.bind(grid, block, *_words(described), stream=stream, shared_memory=shared_memory)
-        known: list[tuple[Any, list[Any]]] = [(_quick_key(each[0]), _words([each])) for each in described]
+        inner = prepared.kernel.bind(
+            grid, block, *_words(prepared.types, described), stream=stream, shared_memory=shared_memory
+        )
+        known: list[tuple[Any, list[Any]]] = [
+            (_quick_key(each[0]), _words([type_], [each]))
+            for type_, each in zip(prepared.types, described, strict=True)
+        ]
         """For each argument, the last one's key, and what the kernel got for it."""
 
         def bound(*others: Any) -> None:
@@ -172,7 +178,7 @@ class NumbaKernel:
                 raise ArgumentError(f"{self.name} is bound with {len(known)} arguments, and got {len(others)}")
             for at, value in enumerate(others):
                 type_ = prepared.types[at]
-                if type_.ndim is None and not type_.element.startswith("complex"):
+                if type_.ndim is None and type_.words == 1 and type_.element != "float16":
                     given.append(value)
                     continue
                 key = _quick_key(value)
@@ -184,7 +190,7 @@ class NumbaKernel:
                             f"{self.name} is bound to what was compiled for {type_} as argument {at + 1}, and "
                             f"{_type_text(found)} is another type: call launch"
                         )
-                    words = _words([found])
+                    words = _words([type_], [found])
                     known[at] = key, words
                 given += words if type_.ndim is None else (*words[:4], value, *words[5:])
             inner(*given)
@@ -305,10 +311,10 @@ class NumbaKernel:
     def _nothing_fits(self, described: Sequence[tuple[Any, Any]]) -> str:
         asked = ", ".join(f"{name}: {_type_text(each)}" for name, each in zip(self._names, described, strict=True))
 
-        def misfits(at: int) -> int:
-            return sum(_fit(type_, each) is None for type_, each in zip(self._types[at], described, strict=True))
+        def distance(at: int) -> int:
+            return sum(_distance(type_, each) for type_, each in zip(self._types[at], described, strict=True))
 
-        nearest = sorted(range(len(self._types)), key=misfits)[:5]
+        nearest = sorted(range(len(self._types)), key=distance)[:5]
         listed = "".join(
             "\n  " + ", ".join(f"{name}: {type_}" for name, type_ in zip(self._names, self._types[at], strict=True))
             for at in nearest
@@ -367,17 +373,26 @@ def _of_interface(array: Any) -> _Array:
     )
 
 
-def _words(described: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """Return what a kernel gets for arguments."""
+def _words(types: Sequence[Type], described: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Return what a kernel gets for arguments of these types."""
     words: list[Any] = []
-    for value, each in described:
-        if type(each) is _Array:
-            words += each.words(value)
-        elif each.startswith("complex"):
+    for type_, (value, kind) in zip(types, described, strict=True):
+        if type(kind) is _Array:
+            words += kind.words(value)
+        elif type_.element.startswith("complex"):
             words += (value.real, value.imag)
         else:
-            words.append(value)
+            words.append(_half(value) if type_.element == "float16" else value)
     return words
+
+
+def _half(number: Any) -> int:
+    """Return the bits of a number as float16, which kernels get as an integer. Raises ArgumentError."""
+    try:
+        (bits,) = struct.unpack("<H", struct.pack("<e", number))
+    except (OverflowError, struct.error):
+        raise ArgumentError(f"{value_text(number)} is out of the range of float16") from None
+    return int(bits)
 
 
 def _quick_key(value: Any) -> Any:
@@ -422,6 +437,16 @@ def _fit(type_: Type | None, described: tuple[Any, Any]) -> int | None:
     if wanted.startswith("complex"):
         return 1 if kind in _LIMITS or kind.startswith(("float", "complex")) else None
     return None
+
+
+def _distance(type_: Type | None, described: tuple[Any, Any]) -> int:
+    """Return how far an argument is from what was compiled for a type: 0 if it fits, 1 if only the layout does not."""
+    kind = described[1]
+    if _fit(type_, described) is not None:
+        return 0
+    assert type_ is not None
+    is_near = type(kind) is _Array and (kind.element, len(kind.shape)) == type_[:2]
+    return 1 if is_near else 2
 
 
 def _type_text(described: tuple[Any, Any]) -> str:
