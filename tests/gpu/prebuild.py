@@ -4,17 +4,19 @@ The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The
 <extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
 <extra>-as-compiled (only PTX, with the compiler's own PTX version). The set cu12 also has the examples of the gallery,
 `torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`. One of them needs CUTLASS: install nvidia-cutlass first,
-or set PYTHONPATH to a folder with it.
+or set PYTHONPATH to a folder with it. With numba-cuda, each set <extra> has the kernels of tests/gpu/test_numba.py.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.support.numba_project import write_numba_project
 from tests.support.processes import pip_wheel
 from tests.support.projects import FLOATING, GALLERY, GOOD, LINKED, ROOT, TORCH_OP, copy_fixture
 from tests.support.toolchains import installed_extra
@@ -37,7 +39,11 @@ def main(folder: Path) -> None:
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')
         build(project, folder / f"{extra}-as-compiled" / "saxpy", CUDAARCHS=JIT)
-    for example in (*GALLERY, "torch_functions", "cpu_and_gpu", "triton") if extra == "cu12" else ():
+        has_numba = find_spec("numba_cuda") is not None
+        if has_numba:
+            build(write_numba_project(Path(scratch, "numba")), folder / extra / "numba-cases")
+    others = ("torch_functions", "cpu_and_gpu", "triton", *(["numba"] if has_numba else []))
+    for example in (*GALLERY, *others) if extra == "cu12" else ():
         build(ROOT / "examples" / example, folder / extra / example)
 
 

@@ -19,6 +19,7 @@ from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.numba.kernels import NumbaKernel
 from cuda_wheel.runtime.parts.numba.signatures import read_type
+from tests.support.array_libraries import torch_tensor
 from tests.support.driver import Driver, handle_of
 from tests.support.launches import array_interface, module_of
 
@@ -208,6 +209,51 @@ def test_tensors_that_differ_only_in_their_memory_are_described_once(driver: Dri
         scale.check([64, matrix.bfloat16()], {}, lambda value: False)
     with pytest.raises(ArgumentError, match="takes no argument 'blocks'"):
         scale.check([64, matrix], {"blocks": 3}, lambda value: False)
+
+
+def tensor(shape: tuple[int, ...], strides: tuple[int, ...], at: int, dtype: Any) -> Any:
+    """Return a tensor of PyTorch as a launch sees it; `strides` are in elements."""
+    made = torch_tensor(at)
+    made.dtype, made.shape, made.stride, made.element_size = dtype, shape, lambda: strides, lambda: 4
+    made.is_contiguous = lambda: strides == tuple(np.cumprod((1, *shape[:0:-1]))[::-1])
+    return made
+
+
+def test_tensors_of_known_shapes_are_launched_by_a_generated_function(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dtype = torch_tensor(0).dtype
+    dense, sparse = tensor((3, 2), (2, 1), 64, dtype), tensor((3, 2), (4, 1), 128, dtype)
+    scale = kernel(
+        {"n": "int32", "x": "float32[:, ::1]", "f": "float32"}, {"n": "int32", "x": "float32[:, :]", "f": "float32"}
+    )
+    described: list[Any] = []
+    own = NumbaKernel._described
+    monkeypatch.setattr(NumbaKernel, "_described", lambda self, value: described.append(value) or own(self, value))
+    form = "<i4x9qf"
+    for n, x, strides in ((5, dense, (8, 4)), (6, sparse, (16, 4)), (7, dense, (8, 4)), (8, sparse, (16, 4))):
+        scale.launch(1, 1, n, x, 0.5, stream=7)
+        assert sent(driver, form) == (n, 0, 0, 6, 4, x.data_ptr(), 3, 2, *strides, 0.5)
+    assert len(described) == 6 and len(scale._prepared) == 2
+    scale[2, 3, 4, 5](9, tensor((3, 2), (2, 1), 256, dtype), 1.5)
+    launch = driver.launches[-1]
+    assert (launch.grid[0], launch.block[0], launch.stream, launch.shared_memory) == (2, 3, 4, 5)
+    assert sent(driver, form) == (9, 0, 0, 6, 4, 256, 3, 2, 8, 4, 1.5) and len(described) == 6
+    bound = scale.bind(1, 1, 5, sparse, 0.5, stream=7)
+    described.clear()
+    bound(6, tensor((3, 2), (4, 1), 512, dtype), 2.5)
+    assert sent(driver, form) == (6, 0, 0, 6, 4, 512, 3, 2, 16, 4, 2.5)
+    bound()
+    assert sent(driver, form) == (5, 0, 0, 6, 4, 128, 3, 2, 16, 4, 0.5) and not described
+    bound(6, dense)  # what is bound takes any strides
+    assert sent(driver, form) == (6, 0, 0, 6, 4, 64, 3, 2, 8, 4, 0.5) and described
+    with pytest.raises(ArgumentError, match="was not compiled for"):
+        scale.launch(1, 1, 0.5, dense, 0.5)
+    with pytest.raises(ArgumentError, match="takes 3 arguments"):
+        scale.launch(1, 1, 5, dense)
+    monkeypatch.setattr("cuda_wheel.runtime.parts.numba.kernels._MOST_KNOWN", 2)
+    scale.launch(1, 1, 5, tensor((4, 2), (2, 1), 64, dtype), 0.5, stream=7)
+    assert len(scale._known) == 1
 
 
 @pytest.mark.slow

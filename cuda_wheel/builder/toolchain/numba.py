@@ -22,7 +22,7 @@ from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 
 __all__ = ["FIRST_RELEASE", "compile_kernel", "find_numba", "import_numba", "numba_type", "set_target", "set_toolchain"]
 
-FIRST_RELEASE: Version = (0, 20)
+FIRST_RELEASE: Version = (0, 22)
 """First release of numba-cuda whose compiler is called as here."""
 
 

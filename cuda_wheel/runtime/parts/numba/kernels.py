@@ -8,11 +8,13 @@ gets an array's size, shape and strides beside its address.
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 from ...arguments import exports, is_of, plain_number, value_text
-from ...errors import ArgumentError, has, need
+from ...errors import ArgumentError, need
+from ...generated import define
 from ...launching import launcher_of
 from ...manifest import PythonParameter
 from ...module import Kernel, Module
@@ -56,16 +58,7 @@ class _Array(NamedTuple):
     @property
     def layouts(self) -> str:
         """Layouts that the array has: some of "C", "F" and "A"."""
-        # The stride of a dimension with one element counts nothing.
-        lengths = [length for length in self.shape if length != 1]
-        if 0 in lengths or (len(lengths) < 2 and self.strides is None):
-            return "CFA"
-        if self.strides is None:
-            return "CA"
-        strides = [stride for stride, length in zip(self.strides, self.shape, strict=True) if length != 1]
-        is_c = strides == [self.size * prod(lengths[at + 1 :]) for at in range(len(lengths))]
-        is_f = strides == [self.size * prod(lengths[:at]) for at in range(len(lengths))]
-        return f"{'C' if is_c else ''}{'F' if is_f else ''}A"
+        return _layouts(self.size, self.shape, self.strides)
 
     def words(self, array: Any) -> tuple[Any, ...]:
         """Return what a kernel gets for the array; see `signatures.ARRAY_WORDS`."""
@@ -75,6 +68,21 @@ class _Array(NamedTuple):
         return (None, None, prod(self.shape), self.size, array, *self.shape, *strides)
 
 
+@lru_cache(4096)
+def _layouts(size: int, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> str:
+    """Return the layouts of an array; see `_Array`."""
+    # The stride of a dimension with one element counts nothing.
+    lengths = [length for length in shape if length != 1]
+    if 0 in lengths or (len(lengths) < 2 and strides is None):
+        return "CFA"
+    if strides is None:
+        return "CA"
+    given = [stride for stride, length in zip(strides, shape, strict=True) if length != 1]
+    is_c = given == [size * prod(lengths[at + 1 :]) for at in range(len(lengths))]
+    is_f = given == [size * prod(lengths[:at]) for at in range(len(lengths))]
+    return f"{'C' if is_c else ''}{'F' if is_f else ''}A"
+
+
 class _Prepared(NamedTuple):
     """How to launch with arguments of one kind."""
 
@@ -82,6 +90,103 @@ class _Prepared(NamedTuple):
     launch: Callable[..., None]
     types: tuple[Type, ...]
     """Type of each argument."""
+
+
+_MOST_KNOWN = 1000
+"""Number of combinations of types, shapes and strides that the generated functions of a kernel know."""
+
+_LAUNCH = """
+def launch(grid, block, *args, stream=None, shared_memory=0):
+    try:
+        {names} = args
+        prepared, {constants} = known[{key}]
+    except Exception:
+        return launch_any(grid, block, args, stream, shared_memory)
+    prepared.launch(grid, block, {words}, stream=stream, shared_memory=shared_memory)
+"""
+"""Source of `NumbaKernel.launch`. For arguments that are not known, finding the key or what it stands for raises an
+exception, which may be any."""
+
+_BOUND = """
+def bound(*args):
+    if not args:
+        return inner()
+    try:
+        {names} = args
+        prepared, {constants} = known[{key}]
+        if prepared is not own:
+            raise KeyError
+    except Exception:
+        return bound_any(*args)
+    inner({words})
+"""
+"""Source of the function that `NumbaKernel.bind` returns."""
+
+
+class _Source:
+    """The sources of the generated functions of a kernel.
+
+    Of tensors with known types, shapes and strides, only the address is new: a launch writes constants around it. The
+    key has what the choice of the variant, and the constants, depend on.
+    """
+
+    def __init__(self, are_arrays: Sequence[bool]) -> None:
+        self._are_arrays = are_arrays
+        names = [f"a{at}" for at in range(len(are_arrays))]
+        parts = (
+            f"{name}.dtype, {name}.shape, {name}.stride()" if is_array else f"type({name})"
+            for name, is_array in zip(names, are_arrays, strict=True)
+        )
+        self._fields = {
+            "names": ", ".join(names) + ",",
+            "key": ", ".join(parts) + ",",
+            "constants": ", ".join(f"c{at}" for at in range(len(names) + 1)),
+            "words": ", ".join(f"*c{at}, {name}" for at, name in enumerate(names)) + f", *c{len(names)}",
+        }
+
+    @classmethod
+    def of(cls, types: Sequence[Sequence[Type | None]]) -> "_Source | None":
+        """Return the sources for the types of all variants; None if a value must be converted, or if the choice depends
+        on more than types."""
+        first = [type_ for type_ in types[0] if type_ is not None]
+        for others in types:
+            for type_, other in zip(first, others, strict=True):
+                is_same = other is not None and (other.ndim is None) == (type_.ndim is None)
+                if not is_same or (type_.ndim is None and other != type_):
+                    return None
+        if not first or any(type_.ndim is None and _is_converted(type_) for type_ in first):
+            return None
+        return cls([type_.ndim is not None for type_ in first])
+
+    def launch(self) -> str:
+        return _LAUNCH.format_map(self._fields)
+
+    def bound(self) -> str:
+        return _BOUND.format_map(self._fields)
+
+    def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the key of arguments, as the sources find it. Raises an exception, which may be any, without one."""
+        key: list[Any] = []
+        for value, is_array in zip(args, self._are_arrays, strict=True):
+            key += (value.dtype, value.shape, value.stride()) if is_array else (type(value),)
+        return tuple(key)
+
+    def constants(self, described: Sequence[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
+        """Return what a kernel gets before, between and after the values."""
+        found: list[tuple[Any, ...]] = [()]
+        for value, kind in described:
+            if type(kind) is _Array:
+                words = kind.words(value)
+                found[-1] += words[:4]
+                found.append(words[5:])
+            else:
+                found.append(())
+        return found
+
+
+def _is_converted(type_: Type) -> bool:
+    """Return whether a kernel gets other values than a number of a type."""
+    return type_.words > 1 or type_.element == "float16"
 
 
 class NumbaKernel:
@@ -105,6 +210,14 @@ class NumbaKernel:
         self._types = tuple(tuple(read_type(each[name]) for name in self._names) for each in variants)
         """Types of the parameters of each variant."""
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
+        self._known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        """Key of the generated functions -> (`_Prepared`, the constants before, between and after the values)."""
+        self._source = _Source.of(self._types)
+        if self._source is not None:
+            namespace = {"known": self._known, "launch_any": self._launch}
+            launch = define("launch", self._source.launch(), namespace, f"{module}, {self.name}")
+            launch.__doc__ = type(self).launch.__doc__
+            self.__dict__["launch"] = launch
 
     @property
     def variants(self) -> tuple[Mapping[str, Any], ...]:
@@ -128,9 +241,26 @@ class NumbaKernel:
         Raises ArgumentError if nothing was compiled for these arguments; it lists what was. Raises what `load` and
         `Kernel.launch` raise.
         """
-        described = [self._described(value) for value in self._with_defaults(args)]
+        self._launch(grid, block, args, stream, shared_memory)
+
+    def _launch(self, grid: Any, block: Any, args: Sequence[Any], stream: Any, shared_memory: Any) -> None:
+        """Launch, and let the generated functions launch with arguments of the same types, shapes and strides."""
+        args = self._with_defaults(args)
+        described = [self._described(value) for value in args]
         prepared = self._prepare(described)
         prepared.launch(grid, block, *_words(prepared.types, described), stream=stream, shared_memory=shared_memory)
+        self._remember(args, described, prepared)
+
+    def _remember(self, args: Sequence[Any], described: Sequence[tuple[Any, Any]], prepared: _Prepared) -> None:
+        if self._source is None:
+            return
+        try:
+            key = self._source.key(args)
+        except Exception:  # arrays of other libraries than PyTorch
+            return
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = prepared, *self._source.constants(described)
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Return a function that launches with this grid, block, and if they are given, stream and bytes of dynamic
@@ -161,41 +291,31 @@ class NumbaKernel:
             step(y, x)
         """
         need("bind")
-        described = [self._described(value) for value in self._with_defaults(args)]
+        values = self._with_defaults(args)
+        described = [self._described(value) for value in values]
         prepared = self._prepare(described)
-        inner = prepared.kernel.bind(
-            grid, block, *_words(prepared.types, described), stream=stream, shared_memory=shared_memory
-        )
-        known: list[tuple[Any, list[Any]]] = [
-            (_quick_key(each[0]), _words([type_], [each]))
-            for type_, each in zip(prepared.types, described, strict=True)
-        ]
-        """For each argument, the last one's key, and what the kernel got for it."""
+        words = _words(prepared.types, described)
+        inner = prepared.kernel.bind(grid, block, *words, stream=stream, shared_memory=shared_memory)
 
         def bound(*others: Any) -> None:
-            given: list[Any] = []
-            if len(others) > len(known):
-                raise ArgumentError(f"{self.name} is bound with {len(known)} arguments, and got {len(others)}")
-            for at, value in enumerate(others):
-                type_ = prepared.types[at]
-                if type_.ndim is None and type_.words == 1 and type_.element != "float16":
-                    given.append(value)
-                    continue
-                key = _quick_key(value)
-                last, words = known[at]
-                if key is None or key != last:
-                    found = self._described(value)
-                    if _fit(type_, found) is None:
-                        raise ArgumentError(
-                            f"{self.name} is bound to what was compiled for {type_} as argument {at + 1}, and "
-                            f"{_type_text(found)} is another type: call launch"
-                        )
-                    words = _words([type_], [found])
-                    known[at] = key, words
-                given += words if type_.ndim is None else (*words[:4], value, *words[5:])
-            inner(*given)
+            if len(others) > len(described):
+                raise ArgumentError(f"{self.name} is bound with {len(described)} arguments, and got {len(others)}")
+            found = [self._described(value) for value in others]
+            for at, (type_, each) in enumerate(zip(prepared.types, found, strict=False)):
+                if _fit(type_, each) is None:
+                    raise ArgumentError(
+                        f"{self.name} is bound to what was compiled for {type_} as argument {at + 1}, and "
+                        f"{_type_text(each)} is another type: call launch"
+                    )
+            inner(*_words(prepared.types[: len(found)], found))
+            if len(others) == len(described) and self._prepare(found) is prepared:
+                self._remember(others, found, prepared)
 
-        return bound
+        if self._source is None:
+            return bound
+        self._remember(values, described, prepared)
+        namespace = {"known": self._known, "own": prepared, "inner": inner, "bound_any": bound}
+        return define("bound", self._source.bound(), namespace, f"{self._module}, {self.name}")
 
     def check(self, args: Sequence[Any], named: Mapping[str, Any], is_unknown: Callable[[Any], bool]) -> None:
         """Raise ArgumentError if nothing was compiled for arguments of these types.
@@ -241,16 +361,17 @@ class NumbaKernel:
         kind = type(value)
         if kind is int:
             return value, "int64" if -(1 << 63) <= value < 1 << 63 else "uint64"
-        if kind is float:
-            return value, "float64"
+        read = _readers.get(kind)
+        if read is not None:
+            return value, read(value)
         if is_of(kind, "torch", "Tensor"):
-            return value, _of_tensor(value)
+            return value, _readers.setdefault(kind, _of_tensor)(value)
+        if is_of(kind, "cupy", "ndarray"):
+            return value, _readers.setdefault(kind, _of_cupy)(value)
         number = plain_number(value)
         kind = type(number)
-        if kind is bool:
-            return number, "boolean"
-        if kind is complex:
-            return number, "complex128"
+        if kind in (bool, float, complex):
+            return number, {bool: "boolean", float: "float64", complex: "complex128"}[kind]
         if is_of(kind, "numpy", "generic"):
             return number, _ELEMENTS.get(number.dtype.name, number.dtype.name)
         if hasattr(value, "__cuda_array_interface__"):
@@ -263,8 +384,7 @@ class NumbaKernel:
 
     def _exported(self, array: Any) -> _Array:
         """Return what an array says by DLPack, which has no array interface: those of JAX with some element types."""
-        if not has("array-protocols"):
-            need("array-protocols")
+        need("array-protocols")
         from ...streams import NO_WAIT
         from ..array_protocols import export_for  # rare
 
@@ -358,19 +478,23 @@ def _bytes(strides: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(size * each for each in strides)
 
 
+def _of_cupy(array: Any) -> _Array:
+    return _array_of(array.dtype.str, array.shape, array.strides)
+
+
 def _of_interface(array: Any) -> _Array:
-    if is_of(type(array), "cupy", "ndarray"):  # its interface takes longer
-        name, shape, strides = array.dtype.str, array.shape, array.strides
-    else:
-        interface = array.__cuda_array_interface__
-        name, shape, strides = interface["typestr"], interface["shape"], interface.get("strides")
-    size = int(name[2:].partition("[")[0])
-    return _Array(
-        _INTERFACE_TYPES.get(name[1:], name) if name[0] != ">" else name,
-        size,
-        tuple(shape),
-        None if strides is None else tuple(strides),
-    )
+    interface = array.__cuda_array_interface__
+    strides = interface.get("strides")
+    return _array_of(interface["typestr"], tuple(interface["shape"]), None if strides is None else tuple(strides))
+
+
+def _array_of(typestr: str, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> _Array:
+    element = typestr if typestr[0] == ">" else _INTERFACE_TYPES.get(typestr[1:], typestr)
+    return _Array(element, int(typestr[2:].partition("[")[0]), shape, strides)
+
+
+_readers: dict[type, Callable[[Any], Any]] = {float: lambda value: "float64", bool: lambda value: "boolean"}
+"""Type of an argument -> function that returns what a launch has to know of it."""
 
 
 def _words(types: Sequence[Type], described: Sequence[tuple[Any, Any]]) -> list[Any]:
@@ -393,14 +517,6 @@ def _half(number: Any) -> int:
     except (OverflowError, struct.error):
         raise ArgumentError(f"{value_text(number)} is out of the range of float16") from None
     return int(bits)
-
-
-def _quick_key(value: Any) -> Any:
-    """Return a key that is equal for tensors of the same type, shape and strides; None for other arguments."""
-    try:
-        return value.dtype, value.shape, value.stride()
-    except Exception:
-        return None
 
 
 def _number_key(value: Any, kind: str) -> Any:

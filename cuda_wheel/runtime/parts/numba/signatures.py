@@ -10,7 +10,7 @@ A variant has Numba's type of each parameter of the kernel, and options of Numba
   array may have any strides.
 
 A kernel gets several numbers for an array, and two for a complex number; `words` has them in order. Source: Numba's
-data model of arrays, and `_Kernel._prepare_args` in numba-cuda, 0.20 to 0.30.
+data model of arrays, and `_Kernel._prepare_args` in numba-cuda, 0.22 to 0.30.
 """
 
 import re
