@@ -64,8 +64,8 @@ class Job:
     """
 
     library: str
-    """Path of the library that compiles the source: NVRTC, or libNVVM for NVVM IR. The path does not affect the
-    result."""
+    """Path of the library that compiles the source: NVRTC, or libNVVM for NVVM IR and Numba kernels. The path does not
+    affect the result."""
     root: str
     """Absolute path of the project's folder. Relative paths in `include_dirs` are relative to this folder. The path
     affects the result only if an image contains the path; `failures.job_warnings` warns of such an image."""

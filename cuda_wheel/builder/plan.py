@@ -17,7 +17,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import system_folders
-from cuda_wheel.builder.sources.source_files import COMPILED, Source
+from cuda_wheel.builder.sources.source_files import COMPILED, NVVM_KINDS, Source
 from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import ENABLE_TILE, FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Tileiras, Toolchain
@@ -111,10 +111,10 @@ def make_plan(
     """Return the plan for `modules` of the project in `root`.
 
     `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
-    required if a module has a source in NVVM IR, `tileiras` if one has CUDA Tile kernels, and `python_compilers` needs
-    the compiler of each language of kernels in Python that a module has. Raises ConfigError for architectures that the
-    toolchain cannot compile for or that the module cannot be linked for, and for settings that CUDA Tile kernels cannot
-    have.
+    required if libNVVM compiles a source of a module, `tileiras` if one has CUDA Tile kernels, and `python_compilers`
+    needs the compiler of each language of kernels in Python that a module has. Raises ConfigError for architectures
+    that the toolchain cannot compile for or that the module cannot be linked for, and for settings that CUDA Tile
+    kernels cannot have.
     """
 
     @cache  # most modules have the project's
@@ -250,11 +250,11 @@ class _ModulePlanner:
         if compiler is not None:
             release = f"{compiler.release} {compiler.build}"
             options = worker_options(source.kind)
-            return replace(job, options=options, variant=self.module.variant, python_compiler=release)
+            job = replace(job, options=options, variant=self.module.variant, python_compiler=release)
         if self.nvvm is None:
             return job
         job = replace(job, library=self.nvvm.library, libdevice=self.nvvm.libdevice)
-        if source.kind == "nvvm":
+        if source.kind in NVVM_KINDS:
             job = replace(job, nvvm=self.nvvm.release, nvvm_build=self.nvvm.build)
         return job
 

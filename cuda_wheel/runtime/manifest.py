@@ -130,7 +130,7 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
 def python_language(variants: Sequence[Variant]) -> str:
     """Return the key of kernels in variants of Python kernels, else ""; see `parts.python_kernels.signatures`."""
     pairs = ((name, str(value).partition(":")[2]) for variant in variants[:1] for name, value in variant)
-    return next((name for name, text in pairs if name in ("triton", "tile") and text.isidentifier()), "")
+    return next((name for name, text in pairs if name in ("triton", "numba", "tile") and text.isidentifier()), "")
 
 
 # NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.

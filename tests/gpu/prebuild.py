@@ -3,9 +3,9 @@
 The script writes FOLDER/<set>/<fixture>/*.whl with the installed toolchain. The sets are <extra> (the fixtures unchanged),
 <extra>-jit (only PTX fits current GPUs), <extra>-alone-jit (there is nothing but PTX, for compute_75) and
 <extra>-as-compiled (only PTX, with the compiler's own PTX version). The set cu12 also has the examples of the gallery,
-`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`; cu13 has `tile` and `cutile`, the
-projects of tests/support/tile_project.py, where NVRTC 13.3 or later, tileiras and cuda-tile are installed. One of them needs CUTLASS: install nvidia-cutlass first,
-or set PYTHONPATH to a folder with it.
+`torch_functions`, `triton` and the CUDA half of `cpu_and_gpu`. One of them needs CUTLASS: install nvidia-cutlass first,
+or set PYTHONPATH to a folder with it. With numba-cuda, each set <extra> has the kernels of tests/gpu/test_numba.py. With
+NVRTC 13.3 or later and tileiras, cu13 has `tile`, and with cuda-tile `cutile`, of tests/support/tile_project.py.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
 from cuda_wheel.runtime.manifest import parse_version
+from tests.support.numba_project import write_numba_project
 from tests.support.processes import pip_wheel
 from tests.support.projects import FLOATING, GALLERY, GOOD, LINKED, ROOT, TORCH_OP, copy_fixture
 from tests.support.tile_project import write_cutile_project, write_tile_project
@@ -44,7 +45,11 @@ def main(folder: Path) -> None:
         with (project / "pyproject.toml").open("a") as stream:
             stream.write('\n[tool.cuda-wheel]\nptx-version = "as-compiled"\n')
         build(project, folder / f"{extra}-as-compiled" / "saxpy", CUDAARCHS=JIT)
-    for example in (*GALLERY, "torch_functions", "cpu_and_gpu", "triton") if extra == "cu12" else ():
+        has_numba = find_spec("numba_cuda") is not None
+        if has_numba:
+            build(write_numba_project(Path(scratch, "numba")), folder / extra / "numba-cases")
+    others = ("torch_functions", "cpu_and_gpu", "triton", *(["numba"] if has_numba else []))
+    for example in (*GALLERY, *others) if extra == "cu12" else ():
         build(ROOT / "examples" / example, folder / extra / example)
 
     if extra == "cu13":

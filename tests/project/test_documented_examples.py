@@ -53,6 +53,7 @@ KERNELS = {
     "docs/how-to/from-nvcc.md-2": {"blur"},
     "docs/how-to/from-pycuda.md-1": {"smooth"},
     "docs/how-to/from-rawmodule.md-1": {"scale", "shift<double, 2>"},
+    "docs/how-to/from-numba.md-1": {"saxpy"},
     "docs/how-to/from-triton.md-1": {"add"},
     "docs/how-to/headers.md-1": {"sum", "lowest"},
     "docs/how-to/jax.md-1": {f"rms_norm<{element}>" for element in ("float", "__half", "__nv_bfloat16")},
@@ -102,6 +103,8 @@ def test_the_projects_in_pages_build(name: str, tmp_path: Path, cuda_wheel, extr
     project = write_files(tmp_path / "project", **PROJECTS[name])
     pyproject = project / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]"))
+    if "tool.cuda-wheel.numba" in pyproject.read_text():
+        pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     manifests = built_manifests(project, tmp_path, cuda_wheel)
     assert {kernel.name for manifest in manifests for kernel in manifest.kernels} == KERNELS[name]
 

@@ -142,12 +142,19 @@ def _compile_cutile(job: Job) -> Compiled:
     return compile_cutile(job)
 
 
+def _compile_numba(job: Job) -> Compiled:
+    from cuda_wheel.builder.compile.numba_kernels import compile_numba  # few projects have Numba kernels
+
+    return compile_numba(job)
+
+
 _FRONT_ENDS = {
     "cuda": compile_cuda,
     "nvvm": compile_nvvm_ir,
     "ptx": read_ptx_source,
     "triton": _compile_triton,
     "tile": _compile_cutile,
+    "numba": _compile_numba,
 }
 
 

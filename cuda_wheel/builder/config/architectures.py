@@ -192,7 +192,22 @@ def _triton_targets(entries: Sequence[str], targets: Iterable[Target], where: st
     return tuple(sorted({*found}, key=lambda target: (not target.real, target)))
 
 
-_RULES = {"triton": _triton_targets}
+def _numba_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
+    """Return `targets`: PTX of Numba's compiler, from which images are assembled, is for a portable target.
+
+    Raises ConfigError for "a" and "f" targets, whose instructions Numba's language does not have.
+    """
+    specific = next((target for target in targets if target.suffix), None)
+    if specific is not None:
+        number = _number(specific)
+        raise ConfigError(
+            f"{where} has {specific.arch}: Numba kernels use no instructions of single architectures. Write "
+            f'"{number}-real" for machine code, or give the kernel\'s table architectures of its own.'
+        )
+    return tuple(targets)
+
+
+_RULES = {"triton": _triton_targets, "numba": _numba_targets}
 """Language of kernels in Python -> function of (entries of `architectures`, their targets, where they stand) that
 returns the targets for which its compiler compiles."""
 

@@ -24,7 +24,7 @@ from cuda_wheel.builder.sources.header_dependencies import option_folders, sourc
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, leads_out, shown
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
-from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_python_source, read_source_file
+from cuda_wheel.builder.sources.source_files import COMPILED, NVVM_KINDS, Source, read_python_source, read_source_file
 from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text, same_macros
 from cuda_wheel.runtime.parts.python_kernels.signatures import LANGUAGES, kernel_path, module_and_function
 
@@ -573,8 +573,8 @@ def excluded_files(config: Config, root: Path) -> set[Path]:
 
 
 def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
-    """Return whether any of the modules has a source in NVVM IR."""
-    return any(source.kind == "nvvm" for module in modules for source in (*module.sources, *module.defaults))
+    """Return whether any of the modules has a source that is compiled by libNVVM."""
+    return any(source.kind in NVVM_KINDS for module in modules for source in (*module.sources, *module.defaults))
 
 
 def _with_sources(

@@ -119,15 +119,18 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
 code", or None. For a damaged file, it may raise ValueError or struct.error instead."""
 
 
-SourceKind = Literal["cuda", "nvvm", "triton", "tile", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR), and "triton" and "tile" (Python) are compiled. "ptx" is
-compiled or linked. Sources of the other kinds are linked as they are; these words are nvJitLink's own."""
+SourceKind = Literal["cuda", "nvvm", "triton", "numba", "tile", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
+"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR), and "triton", "numba" and "tile" (Python) are compiled. "ptx"
+is compiled or linked. Sources of the other kinds are linked as they are; these words are nvJitLink's own."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
     ".fatbin": "fatbin", ".o": "object", ".obj": "object", ".a": "library", ".lib": "library",
 }  # fmt: skip
 """Suffix of a source's file name, such as ".cu" -> kind of the source."""
+
+NVVM_KINDS = ("nvvm", "numba")
+"""Kinds of sources that are compiled by libNVVM: NVVM IR, and Python that a compiler makes NVVM IR of."""
 
 COMPILED = ("cuda", "nvvm")
 """Kinds of sources that can be compiled to LTO-IR and relocatable PTX."""

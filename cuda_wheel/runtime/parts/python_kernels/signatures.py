@@ -37,6 +37,7 @@ class Language(NamedTuple):
 
 LANGUAGES: Mapping[str, Language] = {
     "triton": Language("Triton", "TritonModule"),
+    "numba": Language("Numba", "NumbaModule"),
     "tile": Language("cuTile", "TileModule"),
 }
 """Key of the kernel in a variant -> the language. `manifest.python_language` has the keys too, for loaders without
