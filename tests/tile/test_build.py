@@ -216,15 +216,14 @@ def test_a_source_tree_is_compiled_for_the_gpu_when_it_is_loaded(
     monkeypatch.delitem(sys.modules, "demo", raising=False)
 
 
-def test_a_divided_wheel(tiles: Built, tmp_path: Path) -> None:
-    """Each companion has the images of one GPU, for all hosts; the base has none left."""
-    need_tileiras()
-    project = write_tile_project(tmp_path / "project", 'architectures = ["80-real", "90-real"]\n')
+def test_a_wheel_without_ptx_is_not_divided(tmp_path: Path) -> None:
+    """A base wheel has what every GPU runs, and such kernels have nothing of the kind."""
+    project = project_of(tmp_path / "project", KERNEL)
     built = build_wheel(project, tmp_path / "dist")
     assert built.returncode == 0, built.stdout
-    result = run_cuda_wheel("split", next((tmp_path / "dist").glob("*.whl")), "-o", tmp_path / "split")
-    print(result.stdout)
-    assert "Traceback" not in result.stdout
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    result = run_cuda_wheel("split", wheel, "-o", tmp_path / "split")
+    assert result.returncode and "cannot be divided: no module has both machine code and PTX" in result.stdout
 
 
 def test_variants_by_macros(tmp_path: Path) -> None:

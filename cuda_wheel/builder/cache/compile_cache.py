@@ -167,7 +167,7 @@ def _struct(item: list[Any] | None) -> Struct | None:
     return Struct(name, size, tuple(found))
 
 
-FORMAT = "jobs 18"
+FORMAT = "jobs 19"
 """Version of the layout of this file's cache entries (for jobs, links, modules and include folders). It is part of each
 entry's cache key."""
 
