@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.parts.tile.kernels import TileKernel
 from cuda_wheel.runtime.parts.tile.signatures import HINTS, Type, level_of, read_type
 
 KERNEL = {"kernel": "demo.ops:add", "arguments": {"x": "float32[1]:16", "n": "int32", "BLOCK": 1024}}
@@ -54,6 +57,25 @@ def test_types() -> None:
     assert read_type("int64") == Type("int64", None, 0)
     for other in ("float32[2]:32", "float32[]", "f32", "float32 ", 1, True, None):
         assert read_type(other) is None
+
+
+def test_a_value_that_was_compiled_in_is_launched_for_this_value_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parameter may be a constant of one variant and an argument of another."""
+    launched: list[Any] = []
+
+    def load(macros: Any) -> Any:
+        kernel = SimpleNamespace(launch=lambda *args, **named: launched.append(macros["factor"]))
+        return {"k": kernel}
+
+    variants = [{"tile": "m:k", "factor": "float32"}, {"tile": "m:k", "factor": 2}, {"tile": "m:k", "factor": 3}]
+    kernel = TileKernel("m", "m:k", [("factor", "argument", None)], variants, load)
+    monkeypatch.setattr("cuda_wheel.runtime.parts.tile.kernels.launcher_of", lambda found: found)
+    for value in (2, 3, 2.0, 2, 3.0, 3):
+        kernel.launch(1, value)
+    assert launched == [2, 3, "float32", 2, "float32", 3]
+    for value in (True, 4):
+        with pytest.raises(ArgumentError, match="k was not compiled for factor="):
+            kernel.launch(1, value)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,10 @@ class TileKernel:
         self._variants = tuple(variants)
         self._load = load
         self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
+        self._decides = tuple(
+            any(read_type(each.get(name, default)) is None for each in variants) for name, _, default in parameters
+        )
+        """Whether the value of each parameter, and not only its type, decides which variant is launched."""
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
 
     @property
@@ -254,8 +258,8 @@ class TileKernel:
         key = tuple(
             (each.element, len(each.shape), each.level)
             if type(each) is _Array
-            else (type(each), each if kind == "constant" else None)
-            for each, (_, kind, _) in zip(seen, self.parameters, strict=True)
+            else (type(each), each if decides else None)
+            for each, decides in zip(seen, self._decides, strict=True)
         ) + tuple(options.items())
         found = self._prepared.get(key)
         if found is None:
