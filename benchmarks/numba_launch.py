@@ -77,8 +77,8 @@ def _launches(rounds: int | None) -> Result:
 
     return compare(
         "A launch of a Numba kernel",
-        f"The same kernel with the same arguments, three tensors of PyTorch; {LAUNCHES} launches in each round. Numba's "
-        "own launch is measured with its own arrays too.",
+        f"The same kernel with the same arguments, three tensors of PyTorch; {LAUNCHES} launches in each round. "
+        "Numba's own launch is measured with its own arrays too.",
         {
             NUMBA: microseconds(theirs),
             NUMBA_OWN: microseconds(theirs_with_own_arrays),

@@ -1,7 +1,8 @@
 """Functions of PyTorch's tensors whose kernels are Numba's."""
 
-import cuda_wheel
 import torch
+
+import cuda_wheel
 
 __all__ = ["add", "column_sums", "histogram"]
 
