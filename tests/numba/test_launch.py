@@ -19,7 +19,7 @@ from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.numba.kernels import NumbaKernel
 from cuda_wheel.runtime.parts.numba.signatures import read_type
-from tests.support.array_libraries import torch_tensor
+from tests.support.array_libraries import StandInPyTorch, torch_tensor
 from tests.support.driver import Driver, handle_of
 from tests.support.launches import array_interface, module_of
 
@@ -222,6 +222,7 @@ def tensor(shape: tuple[int, ...], strides: tuple[int, ...], at: int, dtype: Any
 def test_tensors_of_known_shapes_are_launched_by_a_generated_function(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "torch", StandInPyTorch())
     dtype = torch_tensor(0).dtype
     dense, sparse = tensor((3, 2), (2, 1), 64, dtype), tensor((3, 2), (4, 1), 128, dtype)
     scale = kernel(
@@ -251,6 +252,10 @@ def test_tensors_of_known_shapes_are_launched_by_a_generated_function(
         scale.launch(1, 1, 0.5, dense, 0.5)
     with pytest.raises(ArgumentError, match="takes 3 arguments"):
         scale.launch(1, 1, 5, dense)
+    narrow = kernel({"x": "float32[:, :]", "n": "int8"}, {"x": "float32[:, :]", "n": "int32"})
+    for n in (5, 300):  # of one type, but the second fits only the second variant
+        narrow.launch(1, 1, dense, n, stream=7)
+    assert sent(driver, "<9qi")[9] == 300
     monkeypatch.setattr("cuda_wheel.runtime.parts.numba.kernels._MOST_KNOWN", 2)
     scale.launch(1, 1, 5, tensor((4, 2), (2, 1), 64, dtype), 0.5, stream=7)
     assert len(scale._known) == 1
