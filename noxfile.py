@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -105,7 +106,7 @@ def slow(session: nox.Session, toolchain: str) -> None:
     `-- -m "not one_toolchain"` runs all with a toolchain.
     """
     if toolchain == TOOLCHAINS[0]:
-        run_tests(session, toolchain, "-m", "slow", "--cases=first")
+        run_tests(session, toolchain, "-m", "slow", "--cases=first", groups=["numba"])
     else:
         run_tests(session, toolchain, "-m", "not one_toolchain", "--cases=second")
 
@@ -128,10 +129,10 @@ def free_threaded(session: nox.Session) -> None:
     session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "not slow"]), env={"PYTHON_GIL": "0"})
 
 
-def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
-    """Install a toolchain and the tests' requirements, and run the tests."""
+def run_tests(session: nox.Session, toolchain: str, *options: str, groups: Sequence[str] = ()) -> None:
+    """Install a toolchain, the tests' requirements and further groups of them, and run the tests."""
     keep_bytecode(session)
-    install(session, toolchain, f"test-{toolchain}")
+    install(session, toolchain, f"test-{toolchain}", *groups)
     environ = {
         "CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session)),
         "CUDA_WHEEL_TEST_TORCH_HEADERS": str(torch_headers(session)),

@@ -21,7 +21,7 @@ from python_reference import described, with_fences
 
 import cuda_wheel
 from cuda_wheel.builder.config import compiler_options as option_table
-from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings, TritonConfig
+from cuda_wheel.builder.config.settings import Config, ModuleConfig, NumbaConfig, Settings, TileConfig, TritonConfig
 from cuda_wheel.cli.main import COMMANDS, command_parser
 from cuda_wheel.runtime import manifest
 
@@ -237,6 +237,8 @@ GENERATED: dict[str, Callable[[], str]] = {
     "settings": lambda: settings_table(Config),
     "settings of modules": lambda: settings_table(ModuleConfig, without=Settings),
     "settings of triton": lambda: settings_table(TritonConfig),
+    "settings of numba": lambda: settings_table(NumbaConfig),
+    "settings of tile": lambda: settings_table(TileConfig),
     "compiler options": nvcc_options,
     "commands": command_line,
     "functions": lambda: python_names("function"),

@@ -147,6 +147,8 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
     compiler = toolchain.name
     if job.python_compiler:
         compiler = f"{LANGUAGES[job.kind].title} {job.python_compiler.partition(' ')[0]}"
+    if job.tileiras:
+        compiler += f" and tileiras {job.tileiras.partition(' ')[0]}"
     by = f"for {job.target_name} with {compiler}"
     subject = job.source
     if module is not None:

@@ -47,7 +47,7 @@ from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Tileiras, Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
@@ -89,6 +89,8 @@ FIND_PYTHON_COMPILER: WorkerFunction[PythonCompiler] = WorkerFunction(
 READ_CONFIGURATIONS: WorkerFunction[Configurations] = WorkerFunction(
     "cuda_wheel.builder.compile.triton_kernels:read_configurations"
 )
+
+FIND_TILEIRAS: WorkerFunction[Tileiras] = WorkerFunction("cuda_wheel.builder.toolchain.tileiras:find_tileiras")
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def write_outputs(
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
     paths = output_paths(names, packages) + list(loader) + list(tables.files)
-    inputs = None if plan.nvvm or plan.python_compilers else compile_cache.inputs(plan.modules)
+    inputs = None if plan.nvvm or plan.python_compilers or plan.tileiras else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
     kept = [*paths, SBOM] if config.sbom else paths
     builds.keep(plan.toolchain, inputs, sources, looked_for, folder, kept, reporter.shown)
@@ -278,7 +280,7 @@ class _Assembly:
         self._reporter = reporter
         self._system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.python_compilers)
+        self._materials = Materials(root, config, plan.toolchain, plan.nvvm, plan.python_compilers, plan.tileiras)
         self._variants: dict[str, list[BuiltModule]] = {}
         """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
         built."""
@@ -344,8 +346,9 @@ class _Assembly:
         modules = self._modules.values()
         # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
         if not any("native" in module.settings.architectures.entries for module in modules):
-            for language in sorted({module.language for module in modules}):
-                names = [module.name for module in modules if module.language == language]
+            languages = {module.name: "tile" if module.is_tile else module.language for module in modules}
+            for language in sorted({*languages.values()}):
+                names = [name for name, each in languages.items() if each == language]
                 warning = gaps([each for name in names for each in self._manifests[name]], first_capability(language))
                 if warning:
                     self._reporter.warning(warning)
@@ -406,8 +409,11 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
     languages = sorted({module.language for module in modules} - {""})
     found = [workers.enqueue(Call(FIND_PYTHON_COMPILER, each, worker_options(each))) for each in languages]
     compilers = {language: each.result() for language, each in zip(languages, found, strict=True)}
+    tileiras = None
+    if any(module.is_tile for module in modules):
+        tileiras = workers.submit(FIND_TILEIRAS, toolchain).result()
     variants = [variant for module in modules for variant in variants_of(module)]
-    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, compilers)
+    return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm, compilers, tileiras)
 
 
 def _chosen_executor(

@@ -40,9 +40,18 @@ __all__ = [
 Content = tuple[Kind, str, bytes]
 """Kind, architecture and bytes of an image: `("cubin", "90a", b"...")`."""
 
-ImageContent = tuple[Target, str | None, Content]
-"""(target, source, content) of an image. The source is None for a loadable image. For relocatable code, which is linked
-at run time, the source is the project-relative path of the file that was compiled."""
+
+class ImageContent(NamedTuple):
+    """An image before it is bundled into a fatbin."""
+
+    target: Target
+    source: str | None
+    """Project-relative path of the file that was compiled, for relocatable code, which is linked at run time; None for
+    a loadable image."""
+    content: Content
+    host: str = ""
+    """Value of `Image.host`."""
+
 
 Form = Literal["whole", "ptx", "lto"]
 """Output of a job: "whole" for loadable images, "ptx" for relocatable PTX, "lto" for LTO-IR."""
@@ -56,8 +65,8 @@ class Job:
     """
 
     library: str
-    """Path of the library that compiles the source: NVRTC, or libNVVM for NVVM IR. The path does not affect the
-    result."""
+    """Path of the library that compiles the source: NVRTC, or libNVVM for NVVM IR and Numba kernels. The path does not
+    affect the result."""
     root: str
     """Absolute path of the project's folder. Relative paths in `include_dirs` are relative to this folder. The path
     affects the result only if an image contains the path; `failures.job_warnings` warns of such an image."""
@@ -116,6 +125,10 @@ class Job:
     python_compiler: str = ""
     """For a kernel in Python: exact release of the language's compiler, and identifier of its build, after a blank; ""
     for a source in another language."""
+    tileiras: str = ""
+    """For CUDA Tile kernels: exact release of tileiras, and identifier of its build, after a blank; "" for others."""
+    tileiras_program: str = ""
+    """Path of tileiras; "" for other kernels than CUDA Tile's. The path does not affect the result."""
 
     @property
     def target_name(self) -> str:
@@ -218,8 +231,12 @@ class Compiled:
     targets of the module affect the result."""
     python: tuple[PythonParameter, ...] = ()
     """Parameters of the Python function that the kernel was compiled from; () for other sources."""
+    hosts: tuple[tuple[str, int], ...] = ()
+    """For CUDA Tile kernels: (operating system and processor, size in bytes) of each cubin in `cubin`, which has them
+    one after the other; () if `cubin` is one cubin for all of them."""
     assembler: Version | None = None
-    """CUDA release of the assembler that made the cubin; None if it is the toolchain's."""
+    """CUDA release of the assembler that made the cubin, if a compiler has one of its own; None if it is the
+    toolchain's."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
     """Kernel symbol -> the kernel's parameters as the source declares them; () if the compiler did not report them. The
     mapping is empty if the compiler was not asked (see `compile.struct_layouts`)."""

@@ -169,6 +169,8 @@ def _check_image(image: Image) -> None:
     _check_sha256(image.sha256)
     if image.source is not None:
         _name(image.source)
+    if image.host and (image.kind != "cubin" or image.source is not None):
+        raise ValueError(f"{image} cannot have code for a host")
     if (image.ptx_version is None) != (image.kind != "ptx"):
         raise ValueError(f"{image} has the PTX version {image.ptx_version}")
     if image.kind == "ltoir" and image.source is None:
@@ -269,7 +271,7 @@ def _check_images(manifest: Manifest) -> None:
     """Raise ValueError if the images of a manifest cannot be in one fatbin: two images have the same kind, target and
     source; images overlap; or the compression contradicts the images' offsets."""
     images = manifest.images
-    _check_unique("image", [(image.kind, image.target, image.source) for image in images])
+    _check_unique("image", [(image.kind, image.target, image.source, image.host) for image in images])
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
     if places and any(image.offset is None for image in images):
         raise ValueError("some images have an offset in the fatbin, others have none")

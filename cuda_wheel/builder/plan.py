@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from cuda_wheel.builder.config.architectures import language_targets, settle
+from cuda_wheel.builder.config.architectures import language_targets, settle, tile_targets
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.config.values import Architectures
@@ -17,11 +17,11 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import system_folders
-from cuda_wheel.builder.sources.source_files import COMPILED, Source
+from cuda_wheel.builder.sources.source_files import COMPILED, NVVM_KINDS, Source
 from cuda_wheel.builder.toolchain.headers import device_library_builds
-from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Toolchain
-from cuda_wheel.runtime.manifest import Target, Version
+from cuda_wheel.builder.toolchain.nvrtc import ENABLE_TILE, FORM_OPTIONS
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, PythonCompiler, Tileiras, Toolchain
+from cuda_wheel.runtime.manifest import Target, Version, dotted, parse_version
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL, read_type
 
 __all__ = [
@@ -88,13 +88,16 @@ class Plan:
     """Compiler of NVVM IR; None if no module has a source in NVVM IR."""
     python_compilers: Mapping[str, PythonCompiler] = field(default_factory=dict)
     """Language of kernels in Python, such as "triton" -> its compiler, for those that the modules have."""
+    tileiras: Tileiras | None = None
+    """Assembler of CUDA Tile kernels; None if no module has one."""
 
     def compression(self, module: ModulePlan) -> str:
         """Return the compression of a module's fatbin.
 
-        It is "none" for a module with code for linking at run time: the loader reads single images from the fatbin.
+        It is "none" where the loader must read single images from the fatbin: for a module with code for linking at run
+        time, and for CUDA Tile kernels, of whose images the driver would not choose by the host.
         """
-        return "none" if module.relocatable else self.compress
+        return "none" if module.relocatable or module.module.is_tile else self.compress
 
 
 def make_plan(
@@ -105,24 +108,32 @@ def make_plan(
     installed_gpus: Callable[[], Iterable[Version]],
     nvvm: Nvvm | None = None,
     python_compilers: Mapping[str, PythonCompiler] | None = None,
+    tileiras: Tileiras | None = None,
 ) -> Plan:
     """Return the plan for `modules` of the project in `root`.
 
     `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
-    required if a module has a source in NVVM IR, and `python_compilers` needs the compiler of each language of kernels
-    in Python that a module has. Raises ConfigError for architectures that the toolchain cannot compile for or that the
-    module cannot be linked for.
+    required if libNVVM compiles a source of a module, `tileiras` if one has CUDA Tile kernels, and `python_compilers`
+    needs the compiler of each language of kernels in Python that a module has. Raises ConfigError for architectures
+    that the toolchain cannot compile for or that the module cannot be linked for, and for settings that CUDA Tile
+    kernels cannot have.
     """
 
     @cache  # most modules have the project's
-    def targets_of_module(architectures: Architectures, language: str) -> tuple[Target, ...]:
+    def targets_of_module(architectures: Architectures, language: str, is_tile: bool) -> tuple[Target, ...]:
+        if is_tile and tileiras is not None:
+            entries, where = architectures.entries, architectures.where
+            targets = settle(entries, toolchain.supported, installed_gpus, where, toolchain.name)
+            return tile_targets(entries, targets, where, tileiras.supported, f"tileiras {tileiras.release}")
         return targets_of(architectures, language, toolchain, installed_gpus)
 
     plans, compilers = [], python_compilers or {}
     for module in modules:
-        targets = targets_of_module(module.settings.architectures, module.language)
-        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, compilers, targets).plan())
-    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, compilers)
+        if module.is_tile and not module.language and tileiras is not None:
+            _check_tile(module, toolchain, tileiras)
+        targets = targets_of_module(module.settings.architectures, module.language, module.is_tile)
+        plans.append(_ModulePlanner(config, module, root, toolchain, nvvm, compilers, tileiras, targets).plan())
+    return Plan(toolchain, config.compress, config.ptx_version, tuple(plans), nvvm, compilers, tileiras)
 
 
 def targets_of(
@@ -140,8 +151,8 @@ def targets_of(
 
 @dataclass(frozen=True)
 class _ModulePlanner:
-    """Plans one module for `targets`. `nvvm` is the compiler of NVVM IR, None if no module needs it;
-    `python_compilers`: see `Plan`."""
+    """Plans one module for `targets`. `nvvm` and `tileiras` are the compiler of NVVM IR and the assembler of CUDA Tile
+    kernels, None if no module needs them; `python_compilers`: see `Plan`."""
 
     config: Config
     module: SourceModule
@@ -149,6 +160,7 @@ class _ModulePlanner:
     toolchain: Toolchain
     nvvm: Nvvm | None
     python_compilers: Mapping[str, PythonCompiler]
+    tileiras: Tileiras | None
     targets: Sequence[Target]
 
     def plan(self) -> ModulePlan:
@@ -238,6 +250,9 @@ class _ModulePlanner:
             system_dirs=system_dirs,
             describes=arch == self.targets[0].arch,
         )
+        if self.module.is_tile and self.tileiras is not None:
+            release = f"{self.tileiras.release} {self.tileiras.build}"
+            job = replace(job, tileiras=release, tileiras_program=self.tileiras.program)
         if source.kind == "cuda":
             return replace(
                 job,
@@ -251,11 +266,11 @@ class _ModulePlanner:
         if compiler is not None:
             release = f"{compiler.release} {compiler.build}"
             options = worker_options(source.kind)
-            return replace(job, options=options, variant=self.module.variant, python_compiler=release)
+            job = replace(job, options=options, variant=self.module.variant, python_compiler=release)
         if self.nvvm is None:
             return job
         job = replace(job, library=self.nvvm.library, libdevice=self.nvvm.libdevice)
-        if source.kind == "nvvm":
+        if source.kind in NVVM_KINDS:
             job = replace(job, nvvm=self.nvvm.release, nvvm_build=self.nvvm.build)
         return job
 
@@ -276,7 +291,8 @@ class _ModulePlanner:
         the target."""
         settings = self.module.settings
         defines = (f"--define-macro={name}={value}" for name, value in settings.defines)
-        return (f"--std={settings.std}", *defines, *read_options(settings.options, "options").arguments)
+        tile = (ENABLE_TILE,) if self.module.is_tile else ()
+        return (f"--std={settings.std}", *tile, *defines, *read_options(settings.options, "options").arguments)
 
     def _manifest_options(self) -> tuple[str, ...]:
         settings = self.module.settings
@@ -359,6 +375,41 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
         raise ConfigError(
             f"{module.name} cannot have PTX for {virtual}: nvJitLink produces PTX from LTO-IR only, and {other.path} "
             f"cannot become LTO-IR. Name real targets only, such as architectures = [{real}]."
+        )
+
+
+_FIRST_NVRTC: Version = (13, 3)
+"""First release of NVRTC that compiles CUDA Tile kernels. Source: NVRTC, "Tile Programming"."""
+
+
+def _check_tile(module: SourceModule, toolchain: Toolchain, tileiras: Tileiras) -> None:
+    """Raise ConfigError for compilers that cannot compile CUDA Tile kernels in C++, and for settings that a module with
+    such kernels cannot have."""
+    settings = module.settings
+    source = next(source for source in (*module.sources, *module.defaults) if source.is_tile)
+    nvrtc = parse_version(toolchain.nvrtc)
+    if not _FIRST_NVRTC <= nvrtc <= parse_version(tileiras.release):
+        raise ConfigError(
+            f"{source.path} has CUDA Tile kernels (__tile_global__), which need NVRTC {dotted(_FIRST_NVRTC)} or later, "
+            f"and a tileiras of the same release or later; {toolchain.name} and tileiras {tileiras.release} "
+            f'({tileiras.program}) are installed: name "cuda-wheel[cu13]", and "nvidia-cuda-nvrtc" and '
+            '"nvidia-cuda-tileiras" of one release, such as ==13.5.*, in build-system.requires.'
+        )
+    debug = next((each for each in settings.options if each in ("-G", "--device-debug")), None)
+    refused = {
+        "several sources": len(module.sources) > 1,
+        f'link = "{settings.link}"': settings.link != "none",
+        "relocatable = true": settings.relocatable,
+        "extern": bool(settings.extern),
+        "instances": bool(settings.instances),
+        "lineinfo = true, because line information of tileiras contains absolute paths": settings.lineinfo,
+        f"the option {debug}": debug is not None,
+    }
+    what = next((name for name, is_set in refused.items() if is_set), None)
+    if what is not None:
+        raise ConfigError(
+            f"{source.path} has CUDA Tile kernels, which become whole images: the module {module.name} cannot have "
+            f"{what}. Leave it out, if need be in a [[tool.cuda-wheel.module]] table of its own."
         )
 
 

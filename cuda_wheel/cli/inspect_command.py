@@ -80,6 +80,7 @@ def _module_table(module: FoundModule) -> Table:
         Column("size", "right"),
         Column("registers", "right"),
         *([Column("to link")] if manifest.relocatable else []),
+        *([Column("programs on")] if any(image.host for image in manifest.images) else []),
     ]
     return Table(
         module.label,
@@ -116,7 +117,7 @@ def _variants_table(module: FoundModule) -> Table:
     for manifest in module.manifests:
         values = dict(manifest.variant)
         texts = [macro_text(values[name]) if name in values else "" for name in macros]
-        images = ", ".join(dict.fromkeys(str(image) for image in manifest.images))
+        images = ", ".join(dict.fromkeys(str(image._replace(host="")) for image in manifest.images))
         rows.append((*texts, images, size_text(manifest.fatbin_size)))
     title = f"{module.label} ({count_text(len(rows), 'variant')})"
     return Table(title, columns, rows, "\n".join(notes))
@@ -142,7 +143,7 @@ def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:
         f"CUDA {dotted(image.driver)}",
         size_text(image.size),
         ", ".join(registers),
-        image.source or "",
+        image.source or image.host,
     )
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .parts.linking.link import link as link
     from .parts.linking.load_code import load_code as load_code
     from .parts.linking.prepared_link import Linked as Linked
+    from .parts.numba.kernels import NumbaKernel as NumbaKernel
+    from .parts.numba.kernels import NumbaModule as NumbaModule
     from .parts.occupancy import Attributes as Attributes
     from .parts.occupancy import Occupancy as Occupancy
     from .parts.tensor_maps import TensorMap as TensorMap
@@ -58,6 +60,8 @@ _FILES = {
     "Linked": "parts.linking.prepared_link",
     "Module": "module",
     "NoImageError": "errors",
+    "NumbaKernel": "parts.numba.kernels",
+    "NumbaModule": "parts.numba.kernels",
     "Occupancy": "parts.occupancy",
     "TensorDescriptor": "parts.triton.descriptors",
     "TensorMap": "parts.tensor_maps",

@@ -119,6 +119,11 @@ class Configuration(NamedTuple):
         for what, sizes, most in limits:
             if any(size > limit for size, limit in zip(sizes, most, strict=True)):
                 raise ArgumentError(f"{kernel.name}: a {what} of {sizes} is too large: the maximum is {most}")
+        if any(each.host for each in kernel.module.manifest.images):
+            need("tile-hosts")
+            from .parts.tile_hosts import check_block  # rare
+
+            check_block(kernel.name, self.block, self.shared_memory)
         allow_block(kernel, prod(self.block), self.shared_memory)
         if self.attributes is not None:
             self.attributes.check(kernel, self.grid)
@@ -148,9 +153,7 @@ class Slot:
 
 def allow_block(kernel: "HasHandle", threads: int, shared_memory: int) -> None:
     """Raise ArgumentError if the current GPU cannot run a block of so many threads and bytes of dynamic shared memory.
-
-    Above the driver's default limit, opt in to the largest shared memory that the GPU has.
-    """
+    Above the driver's default limit, opt in to the largest that the GPU has."""
     max_threads = kernel_attribute("MAX_THREADS_PER_BLOCK", kernel)
     if threads > max_threads:
         raise ArgumentError(

@@ -88,10 +88,7 @@ Version = tuple[int, int]
 
 
 def parse_version(text: str, what: str = "version") -> Version:
-    """Return (major, minor) of a dotted version such as "12.2"; later parts are ignored.
-
-    Raises ValueError if `text` has another form.
-    """
+    """Return (major, minor) of a version such as "12.2" or "12.2.1"; raises ValueError for another form."""
     major, _, rest = text.partition(".")
     minor = rest.partition(".")[0]
     if not (major.isdigit() and minor.isdigit() and text.isascii() and len(major) < 6 and len(minor) < 6):
@@ -133,7 +130,7 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
 def python_language(variants: Sequence[Variant]) -> str:
     """Return the key of kernels in variants of Python kernels, else ""; see `parts.python_kernels.signatures`."""
     pairs = ((name, str(value).partition(":")[2]) for variant in variants[:1] for name, value in variant)
-    return next((name for name, text in pairs if name in ("triton",) and text.isidentifier()), "")
+    return next((name for name, text in pairs if name in ("triton", "numba", "tile") and text.isidentifier()), "")
 
 
 # NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
@@ -176,10 +173,7 @@ class Target(NamedTuple):
 
 
 class Image(NamedTuple):
-    """One compiled form of a module, or of one source of a module that is still to be linked.
-
-    Sizes and offsets are in bytes.
-    """
+    """One compiled form of a module, or of a source that is still to be linked. Sizes and offsets are in bytes."""
 
     kind: Kind
     target: Target
@@ -194,15 +188,18 @@ class Image(NamedTuple):
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """Kernel symbol -> resource -> value. Bounds that the source sets: "max_threads" (per block), "min_blocks" (per
-    multiprocessor), "cluster_blocks". For machine code also "registers" per thread, and bytes of memory: "shared",
-    "local", "constant", "spill_stores", "spill_loads"."""
+    """Kernel symbol -> resource -> value. Bounds of the source: "max_threads" (per block), "min_blocks" (per
+    multiprocessor), "cluster_blocks". For machine code also "registers" per thread, and bytes: "shared", "local",
+    "constant", "spill_stores", "spill_loads"."""
     source: str | None = None
     """Source file of a relocatable image, which must be linked; None if the image can be loaded."""
+    host: str = ""
+    """System of the programs that run a CUDA Tile image: "linux-x86_64"; "" for other images."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
-        return f"{self.kind} {self.target}{version}" + (f" of {self.source}" if self.source else "")
+        part = f" of {self.source}" if self.source else f" for {self.host}" if self.host else ""
+        return f"{self.kind} {self.target}{version}{part}"
 
 
 class Parameter(NamedTuple):
@@ -223,10 +220,7 @@ class Parameter(NamedTuple):
 
     @property
     def dtype(self) -> Any:
-        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown.
-
-        Raises ImportError without NumPy.
-        """
+        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown."""
         need("structs")
         from .parts.dtypes import dtype  # rare
 
@@ -355,7 +349,7 @@ class Manifest(NamedTuple):
 # sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
 
 USUAL_SIZE = 1 << 16
-"""Bytes to read first from a manifest. Most manifests, and nearly all heads (all but kernels), are smaller."""
+"""Bytes to read first from a manifest. Most manifests, and nearly all heads, are smaller."""
 
 BETWEEN, END = b",\n", b"\n]}\n"
 """Bytes in a manifest between two blocks of kernels, and after the last block."""
@@ -431,10 +425,7 @@ class ManifestFile:
         self.variants = {same_macros(record["macros"]): {**head, **record} for record in head["variants"]}
 
     def manifest(self, macros: Macros) -> Manifest:
-        """Return the manifest of the variant with these macros, and read all its kernels.
-
-        Raises KeyError if there is no such variant.
-        """
+        """Return the manifest of the variant with these macros, and read all its kernels. Raises KeyError."""
         record = self.variants[macros]
         return checked(self.where, lambda: self._manifest(record))
 
@@ -534,7 +525,8 @@ def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) 
     kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, item["source"])
+    where = item["source"], printable(item.get("host", ""))
+    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, *where)
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

@@ -1,8 +1,9 @@
-"""Choose which image suits a GPU and driver. Pure functions: no GPU is needed."""
+"""Choose the image that suits a GPU and driver. Pure functions."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from .errors import need
 from .manifest import Image, Manifest, Target, Version, dotted
 
 __all__ = [
@@ -30,8 +31,7 @@ ZSTD_DRIVER: Version = (12, 4)
 """First CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
 
 How = Literal["native", "jit", "link"]
-"""How an image is loaded: "native": as machine code; "jit": the driver compiles PTX; "link": nvJitLink compiles PTX
-that is too new for the driver."""
+"""How an image is loaded: as machine code; as PTX, by the driver; by nvJitLink, as PTX too new for the driver."""
 
 
 class Rejection(NamedTuple):
@@ -44,7 +44,7 @@ class Rejection(NamedTuple):
 class Resolution(NamedTuple):
     """The chosen image and how to load it, both None if no image fits, and the images that were not chosen.
 
-    `doubt` says why it is not known whether the image loads; None if it is known. `forbidden` is that of `resolve`.
+    `doubt` is why it is not known whether the image loads; None if it is known. `forbidden` is that of `resolve`.
     """
 
     image: Image | None
@@ -57,8 +57,7 @@ class Resolution(NamedTuple):
 def unsupported(target: Target, capability: Version) -> str | None:
     """Return why no driver lets a GPU of this compute capability run code for `target`; None if one may.
 
-    Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
-    architecture-specific and family-specific features under "Compute Capabilities".
+    Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and "Compute Capabilities".
     """
     if target.suffix == "a":
         return None if capability == target.capability else f"is for compute capability {dotted(target[:2])} only"
@@ -94,10 +93,9 @@ def resolve(
 ) -> Resolution:
     """Choose the image for a GPU of compute capability `capability` and a driver for CUDA `driver`.
 
-    `nvjitlink` is the version of an installed nvJitLink, which compiles PTX that is too new for the driver; None
-    without one. Best first: the most specific cubin of the nearest compute capability, then the highest PTX that the
-    driver reads, then the highest PTX that nvJitLink reads, then what is not known to run. `forbidden` is the name of
-    what forbids compiling: nothing that may be compiled is chosen then.
+    `nvjitlink` is the version of an installed nvJitLink, or None. Best first: the most specific cubin of the nearest
+    compute capability, then the highest PTX that the driver reads, then the highest PTX that nvJitLink reads, then what
+    is not known to run. `forbidden` is the name of what forbids compiling: nothing that may be compiled is chosen then.
     """
     candidates: list[tuple[tuple[bool, int, Version, int], Image, How, str]] = []
     rejected = []
@@ -150,6 +148,11 @@ def _way_to_load(
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)
+    if image.host and not reason:
+        need("tile-hosts")
+        from .parts.tile_hosts import why_not  # rare
+
+        reason = why_not(image, capability)
     if reason:
         return None, reason
     if driver < OLDEST_DRIVER:

@@ -297,7 +297,7 @@ def test_structs_that_cannot_be_are_refused(path: list[Any], value: Any, reason:
     [
         (
             ["images"],
-            "ValueError: the image ('cubin', Target(major=9, minor=0, suffix='a', real=True), None) appears twice",
+            "ValueError: the image ('cubin', Target(major=9, minor=0, suffix='a', real=True), None, '') appears twice",
         ),
         (["kernels"], "ValueError: the symbol '_Z4gemmIfLi16EEvPT_' appears twice"),
         (["globals"], "ValueError: the symbol '_ZN2ns7weightsE' appears twice"),

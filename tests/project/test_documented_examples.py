@@ -25,6 +25,7 @@ from cuda_wheel.runtime.parts.launch_attributes import LaunchAttributes
 from tests.project.pages import PAGES, Block, blocks, name_of, projects
 from tests.support.processes import build_wheel
 from tests.support.projects import ROOT, write_files
+from tests.support.tile_project import need_tileiras
 from tests.support.wheels import images
 
 if sys.version_info >= (3, 11):
@@ -44,6 +45,7 @@ KERNELS = {
     "docs/how-to/back-ends.md-1": {"saxpy"},
     "docs/how-to/back-ends.md-2": {"saxpy"},
     "docs/how-to/back-ends.md-3": {"saxpy"},
+    "docs/how-to/cuda-tile.md-1": {"add"},
     "docs/how-to/from-cuda-extension.md-1": {
         f"leaky_relu_kernel<{element}>" for element in ("float", "double", "c10::Half")
     },
@@ -51,6 +53,7 @@ KERNELS = {
     "docs/how-to/from-nvcc.md-2": {"blur"},
     "docs/how-to/from-pycuda.md-1": {"smooth"},
     "docs/how-to/from-rawmodule.md-1": {"scale", "shift<double, 2>"},
+    "docs/how-to/from-numba.md-1": {"saxpy"},
     "docs/how-to/from-triton.md-1": {"add"},
     "docs/how-to/headers.md-1": {"sum", "lowest"},
     "docs/how-to/jax.md-1": {f"rms_norm<{element}>" for element in ("float", "__half", "__nv_bfloat16")},
@@ -95,9 +98,13 @@ def test_code_fits_a_screen_of_1280_pixels() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTS)
 def test_the_projects_in_pages_build(name: str, tmp_path: Path, cuda_wheel, extra: str) -> None:
+    if "cuda-tile" in name:
+        need_tileiras()
     project = write_files(tmp_path / "project", **PROJECTS[name])
     pyproject = project / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]"))
+    if "tool.cuda-wheel.numba" in pyproject.read_text():
+        pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
     manifests = built_manifests(project, tmp_path, cuda_wheel)
     assert {kernel.name for manifest in manifests for kernel in manifest.kernels} == KERNELS[name]
 
@@ -151,7 +158,9 @@ def test_tables_are_valid(block: Block) -> None:
     Config.from_table(document.get("tool", {}).get("cuda-wheel", {}))
     build_system = document.get("build-system", {})
     has_kernels = build_system and block.title != "examples/cpu_and_gpu/cpu/pyproject.toml"
-    assert not has_kernels or any(each.startswith("cuda-wheel[cu12") for each in build_system["requires"])
+    assert not has_kernels or any(
+        each.startswith(("cuda-wheel[cu12", "cuda-wheel[cu13")) for each in build_system["requires"]
+    )
 
 
 def test_settings_named_in_prose_exist() -> None:

@@ -151,6 +151,7 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
             "absent_headers": tuple(AbsentHeader(*each) for each in document["absent_headers"]),
             "declared": tuple(document["declared"]),
             "python": tuple(tuple(each) for each in document["python"]),
+            "hosts": tuple((host, size) for host, size in document["hosts"]),
             "assembler": document["assembler"] and tuple(document["assembler"]),
         }
     )
@@ -166,13 +167,13 @@ def _struct(item: list[Any] | None) -> Struct | None:
     return Struct(name, size, tuple(found))
 
 
-FORMAT = "jobs 18"
+FORMAT = "jobs 20"
 """Version of the layout of this file's cache entries (for jobs, links, modules and include folders). It is part of each
 entry's cache key."""
 
-_LOCATIONS = ("library", "libdevice", "root")
-"""Fields of `Job` that are not part of its cache key: the paths of the compiler, of libdevice and of the project, which
-do not affect the result."""
+_LOCATIONS = ("library", "libdevice", "tileiras_program", "root")
+"""Fields of `Job` that are not part of its cache key: the paths of compilers, of libdevice and of the project, which do
+not affect the result."""
 
 
 _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}

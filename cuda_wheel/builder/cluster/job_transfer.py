@@ -150,7 +150,7 @@ class RemoteCall:
 
     def __init__(self, call: Call[Any]) -> None:
         self._text, jobs = split((call.function, call.argument), Job, LinkJob)
-        if len(jobs) != 1 or (isinstance(jobs[0], Job) and jobs[0].python_compiler):
+        if len(jobs) != 1 or (isinstance(jobs[0], Job) and (jobs[0].python_compiler or jobs[0].tileiras)):
             raise ValueError("the call must be about one job that another machine can run")
         self.call = call
         self.job: Job | LinkJob = jobs[0]

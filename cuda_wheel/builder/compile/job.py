@@ -103,9 +103,16 @@ def compile_cuda(job: Job) -> Compiled:
         job, outcome = compile_with_host_code(job, NvrtcCalls(job))
         request = outcome.request
         compiled = read_nvrtc_result(job, outcome)
+        if job.tileiras:
+            from cuda_wheel.builder.compile.tile_kernels import with_tile_kernels  # few projects have such kernels
+
+            compiled = with_tile_kernels(job, compiled, outcome.result)
         check_launches(job, compiled)
         absent = (_absence(job, compiled, name) for name in job.absent_headers if name in outcome.result["absent"])
-        compiled = with_parameters(job, request, replace(compiled, absent_headers=tuple(absent)))
+        compiled = replace(compiled, absent_headers=tuple(absent))
+        if job.tileiras:
+            return compiled  # it has no PTX, whose debugging information would describe the parameters
+        compiled = with_parameters(job, request, compiled)
     seconds = time.monotonic() - began
     remember_duration(job, seconds, asked_for_names=False)
 
@@ -129,11 +136,25 @@ def _compile_triton(job: Job) -> Compiled:
     return compile_triton(job)
 
 
+def _compile_cutile(job: Job) -> Compiled:
+    from cuda_wheel.builder.compile.cutile_kernels import compile_cutile  # few projects have cuTile kernels
+
+    return compile_cutile(job)
+
+
+def _compile_numba(job: Job) -> Compiled:
+    from cuda_wheel.builder.compile.numba_kernels import compile_numba  # few projects have Numba kernels
+
+    return compile_numba(job)
+
+
 _FRONT_ENDS = {
     "cuda": compile_cuda,
     "nvvm": compile_nvvm_ir,
     "ptx": read_ptx_source,
     "triton": _compile_triton,
+    "tile": _compile_cutile,
+    "numba": _compile_numba,
 }
 
 

@@ -12,6 +12,8 @@ from cuda_wheel.builder.rewriting.front_end import (
     HOST_CODE_OPTIONS,
     PREAMBLE_OPTION,
     REPORTING_OPTIONS,
+    TILE_OPTIONS,
+    TILE_REPORTING_OPTIONS,
     looks_like_host_code,
 )
 from cuda_wheel.builder.rewriting.project_texts import operator_headers
@@ -93,6 +95,8 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
     options += FORM_OPTIONS[job.form]
     is_host_code = job.host_code != "reject" and looks_like_host_code(job.text)
     options += REPORTING_OPTIONS if job.host_code == "reject" else HOST_CODE_OPTIONS
+    if job.tileiras:
+        options += TILE_REPORTING_OPTIONS if job.host_code == "reject" else TILE_OPTIONS
     options += [PREAMBLE_OPTION] if is_host_code else []
     if not any(_UNROLL_LIMIT in option for option in options) and _UNROLL_LIMIT.encode() not in job.text:
         options.append(f"--define-macro={_UNROLL_LIMIT}=10")

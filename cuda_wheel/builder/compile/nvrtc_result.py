@@ -55,6 +55,12 @@ def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
     read = read_job_log(job, log, partial(lines_of, job=job) if outcome.left_out else no_original_lines)
     if any(each.severity == "error" for each in read.diagnostics):  # what NVRTC only warns about
         raise CompileError(error_text(job, log))
+    if not job.tileiras and _IGNORES_TILE in log:
+        raise CompileError(
+            f"{job.source}: error: a header has CUDA Tile code (__tile_global__, __tile__), which was ignored: include "
+            "<cuda_tile.h> in this file if it has CUDA Tile kernels; else put the header's Tile code between #ifdef "
+            "__CUDACC_TILE__ and #endif"
+        )
     compiled = EMPTY if job.form == "lto" else described(result["ptx"])
     cubin = nvrtc_generates_cubin(job)
     return replace(
@@ -69,6 +75,10 @@ def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
         uses_build_time=result["uses_build_time"],
         names_arch_list=_names_arch_list(job, result["headers"] or ()),
     )
+
+
+_IGNORES_TILE = "#20360-D"
+"""Number of NVRTC's warning that it ignores `__tile_global__` and the like without ENABLE_TILE."""
 
 
 def _invalid_option(job: Job, log: str) -> ConfigError:

@@ -27,6 +27,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from cuda_wheel.runtime.parts.python_kernels.signatures import LANGUAGES
+
 __all__ = ["ProjectModules", "StandIn", "StandInError", "UndecidedTuning"]
 
 
@@ -44,7 +46,7 @@ def _undecided(self: StandIn, *args: object) -> NoReturn:
 
 def _reason(path: str) -> str:
     package = path.partition(".")[0]
-    if package == "triton":  # its driver
+    if package in LANGUAGES:  # its driver
         return f"what it defines depends on {path}, which asks the GPU, and a build has none. {_CURE}."
     return (
         f"what it defines depends on {path}, and the package {package} is not installed in the environment of the "

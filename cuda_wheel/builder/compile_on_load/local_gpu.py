@@ -31,7 +31,8 @@ from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, compile_text, preprocessed
 from cuda_wheel.builder.toolchain.python_compilers import find_python_compiler
-from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.tileiras import find_tileiras
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime.manifest import Target, Version, dotted
@@ -52,28 +53,33 @@ def compile_for_gpu(
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
     language = module.language
     compilers = {language: worker.call(find_python_compiler, language, config.timeout)} if language else {}
-    plan = _plan(config, module, root, toolchain, capability, partial(make_plan, nvvm=nvvm, python_compilers=compilers))
+    tileiras = worker.call(find_tileiras, toolchain, config.timeout) if module.is_tile else None
+    make = partial(make_plan, nvvm=nvvm, python_compilers=compilers, tileiras=tileiras)
+    plan = _plan(config, module, root, toolchain, capability, make)
     jobs = plan.modules[0].jobs
     built = None
-    if len(jobs) == 1 and is_whole_program(jobs[0]) and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances):
+    if (
+        len(jobs) == 1
+        and is_whole_program(jobs[0])
+        and not (jobs[0].ptx or jobs[0].lineinfo or jobs[0].instances or jobs[0].tileiras)
+    ):
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
             (built,) = PlanRunner(plan, workers, _PythonWarnings(), None).run()
-    return built, _deciding_paths(jobs, built, toolchain, nvvm)
+    compilers_paths = ((nvvm.library, nvvm.libdevice) if nvvm else ()) + ((tileiras.program,) if tileiras else ())
+    return built, _deciding_paths(jobs, built, (*toolchain.libraries, *compilers_paths))
 
 
-def _deciding_paths(
-    jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
-) -> list[str] | None:
+def _deciding_paths(jobs: Sequence[Job], built: BuiltModule, compilers: Sequence[str]) -> list[str] | None:
     """Return the absolute paths of the files that a built module depends on. Return None if these paths are unknown, or
     if the module depends on the time of the build.
 
-    These are the headers, the compilers, and paths where a new or removed file would change what the compiler reads.
+    These are the headers, `compilers`, and paths where a new or removed file would change what the compiler reads.
     """
     if built.headers is None or built.uses_build_time:
         return None
-    paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
+    paths = [*built.headers, *compilers]
     for job in jobs:
         searched = searched_paths(job, built.headers)
         if searched is None:
@@ -114,7 +120,7 @@ def _compile_cubin(
     except CompileError as error:
         raise CompileError(str(compile_failure(job, toolchain, error))) from None
     cubin = result.cubin or b""
-    images: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
+    images: list[ImageContent] = [ImageContent(module.targets[0], None, ("cubin", job.arch, cubin))]
     build = ModuleBuild(module, toolchain, "none", results={job.arch: result}, images=images)
     build.examine()
     built = build.with_fatbin(Fatbin(cubin, (0,)))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.runtime.manifest import Target, Version
+from cuda_wheel.runtime.manifest import Target, Version, dotted
 
 __all__ = [
     "DEFAULT",
@@ -17,6 +17,7 @@ __all__ = [
     "named_targets",
     "settle",
     "split",
+    "tile_targets",
 ]
 
 _NUMBER = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?:-(?P<form>real|virtual))?")
@@ -149,9 +150,9 @@ _TRITON_DEFAULT = (80, 90, 100, 120)
 """Architectures for which "default" has machine code of Triton kernels. Triton does not promise support before 8.0.
 Source: Triton, README, "Compatibility"."""
 
-_FIRST: dict[str, Version] = {"triton": (8, 0)}
-"""Language of kernels in Python -> first compute capability that its makers promise to support, if that is not each
-target of the toolchain. For Triton, see above."""
+_FIRST: dict[str, Version] = {"triton": (8, 0), "tile": (8, 0)}
+"""Language of kernels -> first compute capability that its makers promise to support, if that is not each target of the
+toolchain. For Triton, see above; for CUDA Tile ("tile", in C++ or Python): nvcc, "Tile Compilation in CUDA"."""
 
 
 def first_capability(language: str) -> Version:
@@ -160,8 +161,9 @@ def first_capability(language: str) -> Version:
 
 
 _FIRST_SPECIFIC = 90
-"""First architecture for which Triton generates code for "a" targets only. Source: `sm_arch_from_capability` in
-Triton's back end for NVIDIA GPUs, 3.4 to 3.9."""
+"""First architecture for which Triton and tileiras generate code for "a" targets only. Source:
+`sm_arch_from_capability` in Triton's back end for NVIDIA GPUs, 3.4 to 3.9; what tileiras 13.3 to 13.5 passes to
+ptxas."""
 
 
 def _triton_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
@@ -190,7 +192,22 @@ def _triton_targets(entries: Sequence[str], targets: Iterable[Target], where: st
     return tuple(sorted({*found}, key=lambda target: (not target.real, target)))
 
 
-_RULES = {"triton": _triton_targets}
+def _numba_targets(entries: Sequence[str], targets: Iterable[Target], where: str) -> tuple[Target, ...]:
+    """Return `targets`: PTX of Numba's compiler, from which images are assembled, is for a portable target.
+
+    Raises ConfigError for "a" and "f" targets, whose instructions Numba's language does not have.
+    """
+    specific = next((target for target in targets if target.suffix), None)
+    if specific is not None:
+        number = _number(specific)
+        raise ConfigError(
+            f"{where} has {specific.arch}: Numba kernels use no instructions of single architectures. Write "
+            f'"{number}-real" for machine code, or give the kernel\'s table architectures of its own.'
+        )
+    return tuple(targets)
+
+
+_RULES = {"triton": _triton_targets, "numba": _numba_targets}
 """Language of kernels in Python -> function of (entries of `architectures`, their targets, where they stand) that
 returns the targets for which its compiler compiles."""
 
@@ -201,6 +218,52 @@ def language_targets(
     """Return the targets for which the compiler of a language, such as "triton", compiles in place of `targets`, which
     `entries` name. Raises ConfigError for a target that it does not have."""
     return _RULES[language](entries, targets, where)
+
+
+# An image is for one compute capability. Those of Jetson GPUs are left out, as in the other defaults.
+_TILE_DEFAULT = (80, 86, 89, 90, 100, 103, 120, 121)
+"""Architectures for which "default" has machine code of CUDA Tile kernels, as far as tileiras has them."""
+
+
+def tile_targets(
+    entries: Sequence[str], targets: Iterable[Target], where: str, supported: Sequence[int], assembler: str
+) -> tuple[Target, ...]:
+    """Return the targets for which tileiras compiles CUDA Tile kernels in place of `targets`, which `entries` name.
+
+    `supported` are the architectures that tileiras has, `assembler` is its name with its release. There is no PTX, and
+    machine code from 9.0 on is for an "a" target. As nvcc does, architectures before 8.0 are left out. Raises
+    ConfigError if none is left, and for "f" targets and architectures that tileiras does not have.
+    """
+    words = {entry.lower() for entry in entries} & set(_WORDS)
+    named = {_number(target): target for target in targets if target.real and target.capability >= _FIRST["tile"]}
+    numbers = set(named)
+    if DEFAULT in words:
+        written = {_number(target) for target in named_targets(entries, where) if target.real}
+        numbers = {number for number in written if number in named} | {
+            each for each in _TILE_DEFAULT if each in supported
+        }
+    elif words:
+        numbers = {number for number in numbers if number in supported}
+    family = next((target for target in named.values() if target.suffix == "f"), None)
+    if family is not None:
+        raise ConfigError(
+            f"{where} has {family.arch}: CUDA Tile kernels have no family targets. Write the compute capabilities, "
+            'such as "100-real".'
+        )
+    if not numbers:
+        raise ConfigError(
+            f"{where} has no architecture for CUDA Tile kernels, which become machine code for compute capability "
+            f'{dotted(_FIRST["tile"])} or later, and no PTX. Write "default" or a list such as ["80-real", "90-real"], '
+            "in the module's own table if other modules need the architectures of all."
+        )
+    other = next((number for number in sorted(numbers) if number not in supported), None)
+    if other is not None:
+        raise ConfigError(
+            f"{where}: {assembler} cannot compile CUDA Tile kernels for {other}; it can for "
+            f"{', '.join(map(str, supported))}."
+        )
+    found = (_target(number, "a" if number >= _FIRST_SPECIFIC else "", True) for number in numbers)
+    return tuple(sorted(found))
 
 
 def _number(target: Target) -> int:

@@ -18,7 +18,9 @@ from typing import Any, ClassVar
 
 from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
+from cuda_wheel.builder.config.numba import NUMBA_ARGUMENTS, REGISTERS, numba_variants
 from cuda_wheel.builder.config.python_kernels import COUNTS, KERNEL_PATH, Rows
+from cuda_wheel.builder.config.tile import TILE_ARGUMENTS, TILE_OPTIONS, tile_variants
 from cuda_wheel.builder.config.triton import ARGUMENTS, OTHER_OPTIONS, triton_variants
 from cuda_wheel.builder.config.values import (
     ARCHITECTURES,
@@ -55,8 +57,10 @@ __all__ = [
     "VARIANTS",
     "Config",
     "ModuleConfig",
+    "NumbaConfig",
     "PythonKernelConfig",
     "Settings",
+    "TileConfig",
     "TritonConfig",
     "ignored_options",
     "override_module",
@@ -441,7 +445,86 @@ class TritonConfig(PythonKernelConfig):
         return triton_variants(self.kernel, self.arguments, *counts, self.options, where, self.autotune)
 
 
-PYTHON_TABLES: dict[str, type[PythonKernelConfig]] = {TritonConfig.language: TritonConfig}
+OPTIONAL_FLAG: Kind[bool | None] = Kind(FLAG.parse, FLAG.schema)
+
+
+@dataclass(frozen=True)
+class NumbaConfig(PythonKernelConfig):
+    """One `[[tool.cuda-wheel.numba]]`: a Numba kernel, and what to compile it for."""
+
+    language = "numba"
+
+    kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
+    name: str = _key(
+        STRING,
+        "",
+        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
+        "",
+    )
+    arguments: Rows = _key(
+        NUMBA_ARGUMENTS,
+        (),
+        'Numba\'s type ("float32[::1]", "float32[:, :]", "int64") for each parameter; a list means each of its values. '
+        "Or a list of such tables. Required.",
+        "",
+    )
+    fastmath: bool | None = _key(
+        OPTIONAL_FLAG, None, "Whether arithmetic may be inexact; the default is what the kernel's decorator says.", ""
+    )
+    opt: bool | None = _key(
+        OPTIONAL_FLAG, None, "Whether to optimise; the default is what the kernel's decorator says.", ""
+    )
+    max_registers: int = _key(
+        REGISTERS, 0, "Registers that a thread may have; the default is what the kernel's decorator says.", ""
+    )
+    architectures: Architectures | None = _key(
+        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
+    )
+
+    def variants(self, where: str) -> list[Variant]:
+        return numba_variants(self.kernel, self.arguments, self.fastmath, self.opt, self.max_registers, where)
+
+
+@dataclass(frozen=True)
+class TileConfig(PythonKernelConfig):
+    """One `[[tool.cuda-wheel.tile]]`: a cuTile kernel, and what to compile it for."""
+
+    language = "tile"
+
+    kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
+    name: str = _key(
+        STRING,
+        "",
+        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
+        "",
+    )
+    arguments: Rows = _key(
+        TILE_ARGUMENTS,
+        (),
+        'A type ("float32[2]:16", "int32") or a constant for each parameter; a list means each of its values. Or a '
+        "list of such tables. Required.",
+        "",
+    )
+    num_ctas: tuple[int, ...] = _key(
+        COUNTS, (), "Blocks of a cluster, or a list: each is compiled. The default is the decorator's.", ""
+    )
+    occupancy: tuple[int, ...] = _key(
+        COUNTS, (), "Blocks that are active on a multiprocessor, or a list. The default is the decorator's.", ""
+    )
+    options: Variant = _key(
+        TILE_OPTIONS, (), "Further options of cuTile's compiler: `opt_level` and `num_worker_warps`.", "{}"
+    )
+    architectures: Architectures | None = _key(
+        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
+    )
+
+    def variants(self, where: str) -> list[Variant]:
+        return tile_variants(self.kernel, self.arguments, self.num_ctas, self.occupancy, self.options, where)
+
+
+PYTHON_TABLES: dict[str, type[PythonKernelConfig]] = {
+    each.language: each for each in (TritonConfig, NumbaConfig, TileConfig)
+}
 """Language of kernels in Python, a key of `[tool.cuda-wheel]` -> its tables."""
 
 
@@ -514,6 +597,8 @@ class Config(Settings):
     )
     module: tuple[ModuleConfig, ...] = _key(TABLES, (), "Modules with settings of their own, one table each.")
     triton: tuple[TritonConfig, ...] = _key(TABLES, (), "Triton kernels, one table each.")
+    numba: tuple[NumbaConfig, ...] = _key(TABLES, (), "Numba kernels, one table each.")
+    tile: tuple[TileConfig, ...] = _key(TABLES, (), "cuTile kernels, one table each.")
 
     @property
     def python_kernels(self) -> list[tuple[str, PythonKernelConfig]]:

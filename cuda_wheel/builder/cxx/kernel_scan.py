@@ -38,6 +38,9 @@ class ScannedKernel(NamedTuple):
     contains a macro that the text defines, or a directive is between `__global__` and the body."""
 
 
+KERNEL_WORDS = ("__global__", "__tile_global__")
+"""Words that mark a kernel; the second marks a CUDA Tile kernel."""
+
 _NOT_PARAMETER_LISTS = frozenset(
     {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"}
     | {"__align__", "alignas", "decltype", "noexcept", "explicit", "requires"}
@@ -61,7 +64,7 @@ def kernels_in(text: str) -> list[ScannedKernel]:
 
 @lru_cache(maxsize=8)  # the kernel table, the warnings and the parameter types of a module each need its kernels
 def _cached_kernels_in(text: str) -> tuple[ScannedKernel, ...]:
-    if "__global__" not in text:
+    if not any(word in text for word in KERNEL_WORDS):
         return ()
     content = text.encode(errors="surrogateescape")
     tokens, directives = scan(content)
@@ -81,7 +84,7 @@ def _definitions(tokens: Sequence[Token], directives: Sequence[Directive]) -> It
     macros = {_macro_name(directive) for directive in directives if directive.word == "define"}
     directive_offsets = [directive.start for directive in directives]
     for index, token in enumerate(tokens):
-        if token.text != "__global__" or token.kind != "word":
+        if token.text not in KERNEL_WORDS or token.kind != "word":
             continue
         head = _head(tokens, index + 1)
         template = _is_template(tokens, index)
@@ -120,7 +123,7 @@ def _head(tokens: Sequence[Token], index: int) -> _Head | None:
                 name = ""
                 continue
             break
-        if token.text in (";", "{", "}", "=", "__global__"):
+        if token.text in (";", "{", "}", "=", *KERNEL_WORDS):
             return None
         if token.text == "<" and name:  # template arguments, of a specialization or of a type before the name
             index = _after_angles(tokens, index, end)

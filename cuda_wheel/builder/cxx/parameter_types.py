@@ -162,19 +162,20 @@ def _parameter_name(words: Sequence[str]) -> str:
 
 
 def agree(types: Sequence[str], parameters: Sequence[Parameter]) -> bool:
-    """Return whether types from a text are compatible with the parameters that PTX declares."""
+    """Return whether types from a text are compatible with the parameters that PTX or machine code declares."""
     return len(types) == len(parameters) and all(map(_agrees, types, parameters))
 
 
 def _agrees(type_: str, parameter: Parameter) -> bool:
     kind, size = parameter.type, parameter.size
     if type_.endswith("*"):
-        return kind in ("u64", "b8") and size == 8
+        return kind in ("u64", "b8", "b64") and size == 8
     if not type_:
         return True
     if parameter.cpp:  # PTX says that it is a pointer
         return False
-    if kind == "b8" and size == NUMBER_SIZES.get(type_):  # with __grid_constant__, a number is an array of bytes
+    # With __grid_constant__, a number is an array of bytes. Of machine code, only the size is known.
+    if kind in ("b8", f"b{8 * size}") and size == NUMBER_SIZES.get(type_):
         return True
     if type_ in ("float", "double"):
         return kind == f"f{8 * NUMBER_SIZES[type_]}" and size == NUMBER_SIZES[type_]

@@ -31,7 +31,16 @@ __all__ = [
 
 
 MARKERS = frozenset(
-    {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
+    {
+        "__global__",
+        "__tile_global__",
+        "__device__",
+        "__host__",
+        "__constant__",
+        "__managed__",
+        "__shared__",
+        "__grid_constant__",
+    }
 )
 """Words with which CUDA C++ marks a function, variable or parameter, such as `__global__` and `__shared__`."""
 

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
+from cuda_wheel.builder.config.architectures import first_capability
 from cuda_wheel.builder.releases import GPUS, RELEASES, Gpu, first_reading
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted
 from cuda_wheel.runtime.parts.nvjitlink_rules import first_release, knows
+from cuda_wheel.runtime.parts.tile_hosts import this_host
 from cuda_wheel.runtime.rules import OLDEST_DRIVER, How, Resolution, doubt, resolve
 
 __all__ = [
@@ -119,7 +121,7 @@ def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
 
 
 def _deciding_images(manifest: Manifest) -> tuple[Any, ...]:
-    images = ((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
+    images = ((image.target, image.ptx_version, image.driver, image.source, image.host) for image in manifest.images)
     return manifest.compression, *images
 
 
@@ -157,6 +159,10 @@ def _cell(manifest: Manifest, gpu: Gpu, driver: Version, forbidden: str | None =
 
 def _resolution(manifest: Manifest, gpu: Gpu, driver: Version, forbidden: str | None = None) -> Resolution:
     newest = max((release for release in DRIVERS if release[0] == driver[0]), default=None)
+    host = next((image.host for image in manifest.images if image.host), None)
+    if host:  # all hosts have the same targets; which machine asks is no matter
+        own = (image._replace(host=this_host()) for image in manifest.images if image.host == host)
+        manifest = manifest._replace(images=tuple(own))
     return resolve(manifest, gpu.capability, driver, newest, forbidden)
 
 
@@ -330,6 +336,8 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
     before = _Plan((), coverage.manifest, missing(coverage, requirement))
     if not before.left:
         return []
+    if _is_tile(coverage.manifest):
+        return list(_tile_advice(coverage.manifest, before.left))
     plan = _improve(before, least)
     other = _with_toolchain(before, requirement)
     if other is not None and set(other.left) < set(plan.left):
@@ -337,6 +345,27 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
     elif other is not None and not other.left and len(other.lines) == 1:
         plan = plan._replace(lines=(*plan.lines, f"or {other.lines[0]}"))
     return [*plan.lines, *_hopeless(coverage.manifest, plan.left)]
+
+
+def _is_tile(manifest: Manifest) -> bool:
+    return any(image.host for image in manifest.images)
+
+
+def _tile_advice(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
+    """Yield lines of advice for a module with CUDA Tile kernels, which have machine code and no PTX."""
+    driver = min(image.driver for image in manifest.images)
+    first = first_capability("tile")
+    known = [gpu for gpu in _compilable(manifest) if gpu >= first]
+    added = sorted({gpu for gpu, version in left if gpu in known and version >= driver})
+    if added:
+        names = ", ".join(f'"{Target(*gpu, "", True).arch}-real"' for gpu in added)
+        yield f"architectures: add {names}, if tileiras has them"
+    rest = [key for key in left if key[0] not in added or key[1] < driver]
+    if rest:
+        yield (
+            f"CUDA Tile kernels have no PTX; their machine code needs compute capability {dotted(first)} and a driver "
+            f"for CUDA {dotted(driver)}, or later: do not require {cells_text(rest)}"
+        )
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
@@ -550,8 +579,10 @@ def gaps(manifests: Iterable[Manifest], first: Version = (0, 0)) -> str | None:
     for them name them. PTX that only nvJitLink accepts does not count: few users have nvJitLink.
     """
     current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra and gpu.capability >= first)
-    requirement = Requirement(current, COMMON, "jit")
     manifests = list(manifests)
+    # No setting makes an older driver load CUDA Tile kernels.
+    oldest = max((image.driver for each in manifests if _is_tile(each) for image in each.images), default=OLDEST_DRIVER)
+    requirement = Requirement(current, tuple(driver for driver in COMMON if driver >= oldest), "jit")
     required = required_keys(requirement)
     # One manifest of each set of images, and no other cells than the required ones: most builds lack none.
     if not any(uncovered(each, required, requirement.least) for each in distinct(manifests)):

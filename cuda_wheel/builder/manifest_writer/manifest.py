@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -49,7 +49,7 @@ def extern_table(module: ModulePlan, contents: Sequence[ImageContent]) -> tuple[
 
     Raises CompileError if the setting `extern` lacks one of them, and ConfigError if it names any other symbol.
     """
-    texts = [(source, content.decode()) for _, source, (kind, _, content) in contents if source and kind == "ptx"]
+    texts = [(source, content.decode()) for _, source, (kind, _, content), _ in contents if source and kind == "ptx"]
     definers = _definers(texts)
     undefined = {
         symbol: declaration
@@ -200,6 +200,7 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
         uses_build_time=any(unit.uses_build_time for unit in units),
         python=next((unit.python for unit in units if unit.python), ()),
         assembler=next((unit.assembler for unit in units if unit.assembler), None),
+        hosts=next((unit.hosts for unit in units if unit.hosts), ()),
     )
 
 
@@ -230,19 +231,23 @@ def image_contents(
     """
     images: list[ImageContent] = []
     if not module.relocatable or any(result.kernels for result in results.values()):
-        images += [_loadable(target, results[target.arch]) for target in module.targets]
+        images += [image for target in module.targets for image in _loadable(target, results[target.arch])]
     return images + [_relocatable(job, compiled[job]) for job in module.relocatable]
 
 
-def _loadable(target: Target, result: Compiled) -> ImageContent:
+def _loadable(target: Target, result: Compiled) -> Iterator[ImageContent]:
     kind: Kind = "cubin" if target.real else "ptx"
-    return target, None, (kind, target.arch, (result.cubin if target.real else result.ptx) or b"")
+    content = (result.cubin if target.real else result.ptx) or b""
+    at = 0
+    for host, size in result.hosts or (("", len(content)),):
+        yield ImageContent(target, None, (kind, target.arch, content[at : at + size]), host)
+        at += size
 
 
 def _relocatable(job: Job, result: Compiled) -> ImageContent:
     kind: Kind = "ltoir" if job.form == "lto" else "ptx"
     content = result.ltoir if job.form == "lto" else result.ptx
-    return Target.parse(f"compute_{job.arch}"), job.source, (kind, job.arch, content or b"")
+    return ImageContent(Target.parse(f"compute_{job.arch}"), job.source, (kind, job.arch, content or b""))
 
 
 def built_module(
@@ -295,7 +300,7 @@ def built_module(
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:
-    target, source, (kind, _, content) = image
+    target, source, (kind, _, content), host = image
     version = ptx.version(content.decode()) if kind == "ptx" else None
     return Image(
         kind=kind,
@@ -310,6 +315,7 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
         sha256=sha256(content).hexdigest(),
         resources=_resources(result, target),
         source=source,
+        host=host,
     )
 
 
@@ -339,6 +345,7 @@ def _compilers(module: ModulePlan, toolchain: Toolchain, results: Iterable[Compi
     """Return name -> release, for each compiler and linker that built a module, such as {"nvrtc": "12.9.86",
     "nvjitlink": "12.9"}."""
     nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
+    tileiras = next((job.tileiras.partition(" ")[0] for job in module.jobs if job.tileiras), None)
     python = {job.kind: job.python_compiler.partition(" ")[0] for job in module.jobs if job.python_compiler}
     assemblers = sorted({result.assembler for result in results if result.assembler})
     return {
@@ -346,6 +353,7 @@ def _compilers(module: ModulePlan, toolchain: Toolchain, results: Iterable[Compi
         "nvjitlink": toolchain.nvjitlink,
         "nvfatbin": toolchain.nvfatbin,
         **({"nvvm": nvvm} if nvvm else {}),
+        **({"tileiras": tileiras} if tileiras else {}),
         **python,
         **({"ptxas": ", ".join(map(dotted, assemblers))} if assemblers else {}),
     }

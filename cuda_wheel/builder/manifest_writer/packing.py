@@ -66,7 +66,7 @@ class ModuleBuild:
     @property
     def bundle_request(self) -> BundleRequest:
         """Argument for `bundling.bundle`: the module's name, its images with their names, and the compression."""
-        return self.name, tuple((content, source or self.name) for _, source, content in self.images), self.compress
+        return self.name, tuple((each.content, each.source or self.name) for each in self.images), self.compress
 
     def merge(self, compiled: Mapping[Job, Compiled], with_images: bool) -> None:
         """Merge the results of the module's jobs, `compiled`, and of its links into one result for each architecture.

@@ -222,4 +222,5 @@ def image_to_json(image: Image) -> dict[str, Any]:
         "sha256": image.sha256,
         "resources": {symbol: dict(figures) for symbol, figures in image.resources.items()},
         "source": image.source,
+        **({"host": image.host} if image.host else {}),
     }

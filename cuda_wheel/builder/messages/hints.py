@@ -267,6 +267,10 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
         lambda match, diagnostic, case: needs_standard(17, case),
     ),
     (r"no storage class or type specifier|^expected an? |qualified name is not allowed", newer_syntax),
+    (
+        r"This file needs C\+\+20 features",
+        'CUDA Tile kernels need C++20: set std = "c++20", if need be in the table of the module alone',
+    ),
     (r"__global__ function must have a void return type", "a kernel returns void: write results through a pointer"),
     (
         r"__global__ function or function template cannot be a member",

@@ -293,7 +293,9 @@ class ProgressReporter:
 
     def _module_built(self, module: BuiltModule, variants: str = "") -> None:
         manifest = module.manifest
-        images = [str(image) for image in manifest.images if image.source is None]
+        hosts = list(dict.fromkeys(image.host for image in manifest.images if image.host))
+        loadable = (image._replace(host="") for image in manifest.images if image.source is None)
+        images = list(dict.fromkeys(map(str, loadable))) + ([f"each for {', '.join(hosts)}"] if hosts else [])
         targets = dict.fromkeys(str(image.target) for image in manifest.relocatable)
         images += [f"for linking {', '.join(targets)}"] if targets else []
         kernels = count_text(len(manifest.kernels), "kernel")

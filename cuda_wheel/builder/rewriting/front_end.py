@@ -20,6 +20,8 @@ __all__ = [
     "NOT_NVRTC_OPTIONS",
     "PREAMBLE_OPTION",
     "REPORTING_OPTIONS",
+    "TILE_OPTIONS",
+    "TILE_REPORTING_OPTIONS",
     "USED_PARTS_OPTION",
     "is_about_host_code",
     "looks_like_host_code",
@@ -34,6 +36,9 @@ _REFUSALS = (
     "host_closure_class_in_jit",
 )
 """NVRTC's errors about host code, by the names that they have in options of the front end (NVRTC's C++ parser)."""
+
+_TILE_REFUSALS = tuple(f"{name}_tile_enabled" for name in _REFUSALS if name != "no_host_in_jit")
+"""Names that these errors have in a compilation with `nvrtc.ENABLE_TILE`."""
 
 # Stand-in headers only declare the functions that these errors are about; the library's own headers define them.
 # Therefore `_LIKE_NVCC` makes these errors warnings, and a build does not print the warnings about functions of
@@ -75,6 +80,12 @@ NVRTC then accepts lambdas marked `__device__`, calls of `constexpr` host functi
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
 """NVRTC options with which it accepts host code without errors and warnings, and otherwise treats a source as nvcc
 does."""
+
+TILE_OPTIONS = ("-Xcudafe", f"--diag_suppress={','.join(_TILE_REFUSALS)}")
+"""As the first of HOST_CODE_OPTIONS, in a compilation with `nvrtc.ENABLE_TILE`."""
+
+TILE_REPORTING_OPTIONS = ("-Xcudafe", f"--diag_warning={','.join(_TILE_REFUSALS)}")
+"""As the first of REPORTING_OPTIONS, in a compilation with `nvrtc.ENABLE_TILE`."""
 
 REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_LIKE_NVCC)
 """NVRTC options with which it accepts host code and prints a warning about it, also for standard library headers.

@@ -24,7 +24,7 @@ from cuda_wheel.builder.sources.header_dependencies import option_folders, sourc
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, leads_out, shown
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
-from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_python_source, read_source_file
+from cuda_wheel.builder.sources.source_files import COMPILED, NVVM_KINDS, Source, read_python_source, read_source_file
 from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text, same_macros
 from cuda_wheel.runtime.parts.python_kernels.signatures import LANGUAGES, kernel_path, module_and_function
 
@@ -252,6 +252,11 @@ class SourceModule:
     def language(self) -> str:
         """Language of the module's kernels in Python, such as "triton"; "" for a module of other sources."""
         return self.sources[0].kind if self.sources[0].kind in LANGUAGES else ""
+
+    @property
+    def is_tile(self) -> bool:
+        """Whether the module has CUDA Tile kernels."""
+        return self.language == "tile" or any(source.is_tile for source in (*self.sources, *self.defaults))
 
     def kernel_source(self, variant: Variant) -> Source:
         """Return the source of the kernel in Python that a variant of this module compiles."""
@@ -568,8 +573,8 @@ def excluded_files(config: Config, root: Path) -> set[Path]:
 
 
 def needs_nvvm(modules: Iterable[SourceModule]) -> bool:
-    """Return whether any of the modules has a source in NVVM IR."""
-    return any(source.kind == "nvvm" for module in modules for source in (*module.sources, *module.defaults))
+    """Return whether any of the modules has a source that is compiled by libNVVM."""
+    return any(source.kind in NVVM_KINDS for module in modules for source in (*module.sources, *module.defaults))
 
 
 def _with_sources(

@@ -7,12 +7,15 @@ releases crash or hang on a file that is cut short.
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
+from cuda_wheel.builder.cxx.tokens import scan
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.paths import leads_out
 from cuda_wheel.runtime.parts.formats import ptx
@@ -116,9 +119,9 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
 code", or None. For a damaged file, it may raise ValueError or struct.error instead."""
 
 
-SourceKind = Literal["cuda", "nvvm", "triton", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR) and "triton" (Python) are compiled. "ptx" is compiled or
-linked. Sources of the other kinds are linked as they are. All words but the first three are nvJitLink's own."""
+SourceKind = Literal["cuda", "nvvm", "triton", "numba", "tile", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
+"""Kind of a source. "cuda" (CUDA C++), "nvvm" (NVVM IR), and "triton", "numba" and "tile" (Python) are compiled. "ptx"
+is compiled or linked. Sources of the other kinds are linked as they are; these words are nvJitLink's own."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
@@ -126,8 +129,13 @@ KINDS: dict[str, SourceKind] = {
 }  # fmt: skip
 """Suffix of a source's file name, such as ".cu" -> kind of the source."""
 
+NVVM_KINDS = ("nvvm", "numba")
+"""Kinds of sources that are compiled by libNVVM: NVVM IR, and Python that a compiler makes NVVM IR of."""
+
 COMPILED = ("cuda", "nvvm")
 """Kinds of sources that can be compiled to LTO-IR and relocatable PTX."""
+
+_TILE = re.compile(rb"\b__tile_global__\b|cuda_tile\.h")
 
 _TEXT_SUFFIXES = (".cu", ".ll", ".ptx", ".py")
 
@@ -144,6 +152,16 @@ class Source:
     """Content of the file. A text file's byte-order mark is removed, and so is the NUL at the end of PTX."""
     module: str = ""
     """Dotted name of the Python module; "" for a source in another language."""
+
+    @cached_property
+    def is_tile(self) -> bool:
+        """Whether the source has CUDA Tile kernels: it mentions `__tile_global__`, or includes <cuda_tile.h>, outside
+        comments and strings."""
+        if self.kind != "cuda" or not _TILE.search(self.content):
+            return False
+        tokens, directives = scan(self.content)
+        texts = (*(token.text for token in tokens if token.kind == "word"), *(each.rest for each in directives))
+        return any(_TILE.search(text.encode(errors="surrogateescape")) for text in texts)
 
     @property
     def text(self) -> str:

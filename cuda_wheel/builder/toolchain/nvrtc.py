@@ -28,6 +28,7 @@ from cuda_wheel.runtime.parts.cuda_libraries import load_library, read_output
 from cuda_wheel.runtime.parts.floating_point import NO_CONTRACTION, floating_point, values_of
 
 __all__ = [
+    "ENABLE_TILE",
     "FORM_OPTIONS",
     "INVALID_OPTION",
     "compile_apart",
@@ -89,6 +90,8 @@ def floating_point_options(options: Sequence[str]) -> list[str]:
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
+    from typing_extensions import NotRequired
+
     class NvrtcRequest(TypedDict, total=False):
         """A source to compile with NVRTC.
 
@@ -112,7 +115,8 @@ if TYPE_CHECKING:
         `absent` are the names of headers that are empty in the request's `headers` and that NVRTC read; all of the
         empty ones if it cannot list what it read. `symbols` are the lowered names of the request's `expressions`, in
         the same order. `uses_build_time` is whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`;
-        `compile_text` leaves it False.
+        `compile_text` leaves it False. `tile_ir`, the code of CUDA Tile kernels, is there only if an option is
+        ENABLE_TILE.
         """
 
         error: str
@@ -124,6 +128,7 @@ if TYPE_CHECKING:
         ltoir: bytes
         symbols: list[str]
         uses_build_time: bool
+        tile_ir: NotRequired[bytes]
 
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
@@ -131,6 +136,10 @@ LIST_HEADERS = ["-Xcudafe", "-H"]
 of NVRTC's front end (C++ parser)."""
 
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
+
+ENABLE_TILE = "--enable-tile"
+"""NVRTC option that compiles CUDA Tile kernels to Tile IR. Without it, NVRTC 13.3 and later ignore the word
+`__tile_global__`, with a warning."""
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -232,6 +241,8 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
             result["ptx"] = _output(library, program, "PTX")
             result["cubin"] = _output(library, program, "CUBIN")
             result["ltoir"] = _output(library, program, "LTOIR")
+            if ENABLE_TILE in request["options"]:
+                result["tile_ir"] = _output(library, program, "TileIR")
             result["symbols"] = [_symbol(library, program, expression) for expression in request["expressions"]]
         return result
     finally:

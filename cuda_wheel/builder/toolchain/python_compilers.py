@@ -13,7 +13,19 @@ def _triton() -> PythonCompiler:
     return find_triton()
 
 
-_FINDERS = {"triton": _triton}
+def _numba() -> PythonCompiler:
+    from cuda_wheel.builder.toolchain.numba import find_numba
+
+    return find_numba()
+
+
+def _tile() -> PythonCompiler:
+    from cuda_wheel.builder.toolchain.cutile import find_cutile
+
+    return find_cutile()
+
+
+_FINDERS = {"triton": _triton, "numba": _numba, "tile": _tile}
 """Language -> function that finds its compiler, which imports only this one's."""
 
 

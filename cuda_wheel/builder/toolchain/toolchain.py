@@ -22,6 +22,7 @@ __all__ = [
     "Headers",
     "Nvvm",
     "PythonCompiler",
+    "Tileiras",
     "Toolchain",
     "ToolchainPart",
 ]
@@ -202,6 +203,20 @@ class PythonCompiler(NamedTuple):
     """Identifier of the exact build of its compiler and of its assemblers."""
     packages: tuple[str, ...]
     """Distributions that the compiler consists of, the one with `release` first: ("triton",)."""
+
+
+class Tileiras(NamedTuple):
+    """The assembler of Tile IR, which makes the machine code of CUDA Tile kernels."""
+
+    release: str
+    """Exact release: "13.5.37"."""
+    program: str
+    """Absolute path of the program."""
+    build: str
+    """Identifier of the exact builds of the program, and of the libNVVM and ptxas beside it that it uses."""
+    supported: tuple[int, ...]
+    """Architectures that it has machine code for, as numbers in ascending order: 80 stands for compute capability
+    8.0."""
 
 
 class ToolchainPart(NamedTuple):

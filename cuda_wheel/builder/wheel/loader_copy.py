@@ -107,6 +107,7 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
         "variables": manifest.globals,
         "linking": manifest.relocatable,
         "instance-names": any("<" in name for name in names),
+        "tile-hosts": any(image.host for image in manifest.images),
         "structs": any(argument_type(each) == "Struct" and not is_untyped(each) for each in parameters),
         "by-value": any(map(is_by_value, parameters)),
         "vector-pointers": any(is_by_value(each) or is_vector(pointee(each.cpp)[0]) for each in parameters),

@@ -28,6 +28,7 @@ from cuda_wheel.builder.toolchain.toolchain import (
     STAND_INS,
     Nvvm,
     PythonCompiler,
+    Tileiras,
     Toolchain,
 )
 
@@ -54,6 +55,7 @@ class Materials:
         toolchain: Toolchain,
         nvvm: Nvvm | None,
         python_compilers: Mapping[str, PythonCompiler] | None = None,
+        tileiras: Tileiras | None = None,
     ) -> None:
         self._root = root
         self._is_vendored = config.loader == "vendor"
@@ -68,6 +70,8 @@ class Materials:
         versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
         self._others = {"nvvm": [self._compiler("nvvm", nvvm.release, nvvm.library)]} if nvvm else {}
+        if tileiras is not None:
+            self._others["tileiras"] = [self._compiler("tileiras", tileiras.release, tileiras.program)]
         """Compilers that only some modules need, by their names in manifests."""
         for language, compiler in (python_compilers or {}).items():
             self._others[language] = [self._installed(name) for name in compiler.packages]

@@ -78,7 +78,7 @@ def test_a_module_is_packed_with_each_image_at_its_place(module, workers: Worker
     assert found == built.manifest and found.name == "demo.k" and [each.name for each in found.kernels] == ["k"]
     assert [str(each.target) for each in found.images] == ["compute_80", "compute_90"]
     assert found.fatbin_sha256 == sha256(built.fatbin).hexdigest() and found.fatbin_size == len(built.fatbin)
-    for each, (_, _, (_, _, content)) in zip(found.images, build.images, strict=True):
+    for each, (_, _, (_, _, content), _) in zip(found.images, build.images, strict=True):
         assert built.fatbin[each.offset : each.offset + each.size] == content
         assert each.ptx_version == (8, 0) and each.ptx_version_compiled == (8, 8)
 
@@ -89,7 +89,7 @@ def test_merged_results_do_not_have_the_images_a_second_time(module) -> None:
         "80": (None, None, None),
         "90": (None, None, None),
     }
-    assert [content[0] for _, _, content in build.images] == ["ptx", "ptx"]
+    assert [content[0] for _, _, content, _ in build.images] == ["ptx", "ptx"]
     assert merged(module("k", "k"), with_images=False).images == ()
 
 

@@ -90,6 +90,7 @@ class _Attribute(enum.IntEnum):
     KPARAM_INFO = 0x17
     MAX_STACK_SIZE = 0x23
     REGCOUNT = 0x2F
+    KPARAM_INFO_V2 = 0x45
 
 
 _SIZED_VALUE = 4
@@ -254,7 +255,11 @@ def _kernels(elf: ElfFile, symbols: Sequence[Symbol]) -> dict[str, Entry]:
                 if attribute == _Attribute.KPARAM_INFO and len(value) == 12:
                     _, _, offset, size = struct.unpack("<IHHI", value)
                     size >>= 18  # the bits below say what a pointer points to, and which bank the parameter is in
-                    found.append(Parameter(f"b{8 * size}" if size in (2, 4, 8) else "b8", offset, size))
+                elif attribute == _Attribute.KPARAM_INFO_V2 and len(value) == 12:  # kernels of tileiras with TMA
+                    _, _, offset, size, _ = struct.unpack("<IHHHH", value)
+                else:
+                    continue
+                found.append(Parameter(f"b{8 * size}" if size in (2, 4, 8) else "b8", offset, size))
     return {
         symbol.name: Entry(
             tuple(sorted(parameters.get(symbol.name, ()), key=lambda parameter: parameter.offset)),

@@ -35,7 +35,11 @@ class Language(NamedTuple):
     """Name of the class of a loaded module, in `parts.LANGUAGE.kernels`."""
 
 
-LANGUAGES: Mapping[str, Language] = {"triton": Language("Triton", "TritonModule")}
+LANGUAGES: Mapping[str, Language] = {
+    "triton": Language("Triton", "TritonModule"),
+    "numba": Language("Numba", "NumbaModule"),
+    "tile": Language("cuTile", "TileModule"),
+}
 """Key of the kernel in a variant -> the language. `manifest.python_language` has the keys too, for loaders without
 this part."""
 

@@ -1,0 +1,1 @@
+"""cuTile kernels: CUDA Tile kernels in Python."""

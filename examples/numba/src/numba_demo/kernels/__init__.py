@@ -1,0 +1,1 @@
+"""The kernels, each an ordinary function with `numba.cuda.jit`."""
