@@ -267,7 +267,7 @@ class _ModulePlanner:
             release = f"{compiler.release} {compiler.build}"
             options = worker_options(source.kind)
             job = replace(job, options=options, variant=self.module.variant, python_compiler=release)
-        if self.nvvm is None:
+        if self.nvvm is None or (compiler is not None and source.kind not in NVVM_KINDS):
             return job
         job = replace(job, library=self.nvvm.library, libdevice=self.nvvm.libdevice)
         if source.kind in NVVM_KINDS:
