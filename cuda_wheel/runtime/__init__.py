@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .parts.occupancy import Occupancy as Occupancy
     from .parts.tensor_maps import TensorMap as TensorMap
     from .parts.tensor_maps import tensor_map as tensor_map
+    from .parts.tile.kernels import TileKernel as TileKernel
+    from .parts.tile.kernels import TileModule as TileModule
     from .parts.triton.descriptors import TensorDescriptor as TensorDescriptor
     from .parts.triton.kernels import TritonKernel as TritonKernel
     from .parts.triton.kernels import TritonModule as TritonModule
@@ -65,6 +67,8 @@ _FILES = {
     "Occupancy": "parts.occupancy",
     "TensorDescriptor": "parts.triton.descriptors",
     "TensorMap": "parts.tensor_maps",
+    "TileKernel": "parts.tile.kernels",
+    "TileModule": "parts.tile.kernels",
     "TritonKernel": "parts.triton.kernels",
     "TritonModule": "parts.triton.kernels",
     "UnknownGlobalError": "errors",

@@ -220,7 +220,10 @@ class Parameter(NamedTuple):
 
     @property
     def dtype(self) -> Any:
-        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown."""
+        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown.
+
+        Raises ImportError without NumPy.
+        """
         need("structs")
         from .parts.dtypes import dtype  # rare
 

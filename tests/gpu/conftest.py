@@ -99,7 +99,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     for name, module in list(sys.modules.items()):
         try:
             places = list(module.__path__)
-        except (AttributeError, TypeError):  # not a package, or an unusual module of PyTorch
+        except Exception:  # not a package, or an unusual module of PyTorch or Numba
             continue
         if any(str(place).startswith(site) for place in places):
             del sys.modules[name]

@@ -25,6 +25,8 @@ from tests.support.toolchains import installed_extra
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Numba's own, with NumPy 2.5
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

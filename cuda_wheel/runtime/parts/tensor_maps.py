@@ -108,6 +108,10 @@ def tensor_map(
     )
 
 
+_ONE_DIMENSION = (16,)
+"""Strides in place of none: for an empty list, cuda.bindings passes a null pointer, which the driver refuses."""
+
+
 def encoded(
     array: Any,
     layout: Layout,
@@ -131,7 +135,7 @@ def encoded(
             [kind(number) for number in reversed(numbers)]
             for kind, numbers in (
                 (driver.cuuint64_t, layout.shape),
-                (driver.cuuint64_t, layout.strides[:-1]),
+                (driver.cuuint64_t, layout.strides[:-1] or _ONE_DIMENSION),
                 (driver.cuuint32_t, box),
                 (driver.cuuint32_t, element_strides or (1,) * rank),
             )
