@@ -78,11 +78,15 @@ def pytest_collection() -> Generator[None]:
 
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
 _LONGEST = (
+    "tests/migrate/test_ci_files.py",
     "tests/soak/",
     "tests/project/test_time_limits.py",
     "tests/project/test_extras.py",
     "tests/front_ends/",
     "tests/builder/compile/test_generated_files.py",
+    "tests/builder/compile/test_without_a_library.py",
+    "tests/builder/headers/test_cupy.py",
+    "tests/builder/headers/test_pytorch_layouts.py",
 )
 
 
@@ -115,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+    items.sort(key=lambda item: [not item.nodeid.startswith(each) for each in _LONGEST])
 
 
 @pytest.fixture(autouse=True)
