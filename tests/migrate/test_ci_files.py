@@ -319,8 +319,8 @@ def test_the_script_of_gitlab_runs_in_a_clean_environment(
 ) -> None:
     """With the cache in the project's folder, which does not get into the sdist.
 
-    The steps that GitHub's job has too run with pip there. Here they reuse what it installed: the environment of the
-    first step, and for the isolated builds the packages in uv's cache.
+    Each step that GitHub's job has too runs with pip in its test. Here the environment of the first step is that of the
+    other test, and the build's environments are of packages in uv's cache, for pip takes far longer.
     """
     root = new_project(tmp_path / "saxpy-demo", extra)
     runner = Runner(root, tmp_path / "runner", environment, find_links)
