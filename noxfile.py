@@ -196,7 +196,7 @@ def nvidia_tools(session: nox.Session) -> Path:
         if not (folder / name).is_dir():
             scratch = folder / f"{name}.part"
             shutil.rmtree(scratch, ignore_errors=True)
-            session.run("python", "-m", "pip", "install", "-q", "--no-deps", "--target", str(scratch), requirement)
+            session.install("-q", "--no-deps", "--target", str(scratch), requirement)
             scratch.rename(folder / name)
     return folder.resolve()
 

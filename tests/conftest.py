@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import runpy
+import shutil
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
@@ -77,11 +78,15 @@ def pytest_collection() -> Generator[None]:
 
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
 _LONGEST = (
+    "tests/migrate/test_ci_files.py",
     "tests/soak/",
     "tests/project/test_time_limits.py",
     "tests/project/test_extras.py",
     "tests/front_ends/",
     "tests/builder/compile/test_generated_files.py",
+    "tests/builder/compile/test_without_a_library.py",
+    "tests/builder/headers/test_cupy.py",
+    "tests/builder/headers/test_pytorch_layouts.py",
 )
 
 
@@ -114,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+    items.sort(key=lambda item: [not item.nodeid.startswith(each) for each in _LONGEST])
 
 
 @pytest.fixture(autouse=True)
@@ -131,9 +136,15 @@ def two_workers(one_worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test an empty compile cache, so that it compiles everything itself."""
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+def own_cache(
+    known_toolchain: Path | None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Give each test a compile cache without results, so that it compiles everything itself. The cache has the
+    toolchain; the rooms that test the search for it, or that count what is in a cache, replace `known_toolchain`."""
+    folder = tmp_path_factory.mktemp("cache")
+    if known_toolchain is not None:
+        shutil.copytree(known_toolchain, folder, dirs_exist_ok=True)
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(folder))
 
 
 @pytest.fixture(scope="session")

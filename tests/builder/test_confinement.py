@@ -51,6 +51,11 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
+@pytest.fixture(scope="session")
+def known_toolchain() -> None:
+    """Let the cache of each test be empty: the search for the toolchain is a part of a build."""
+
+
 @pytest.fixture
 def trapped(make_project, tmp_path: Path) -> Path:
     """Return a project whose folders contain files of many names that record if they are run.

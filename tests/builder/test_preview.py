@@ -17,6 +17,11 @@ pytestmark = pytest.mark.one_toolchain
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.fixture(scope="session")
+def known_toolchain() -> None:
+    """Let the cache of each test be empty: a test counts what is in it."""
+
+
 @pytest.fixture
 def project(make_project) -> Path:
     return make_project(TABLE, **FILES)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -226,10 +227,14 @@ def github_commands(root: Path, workflow: str, job: str) -> list[str]:
     return [step["run"] for step in steps if "run" in step]
 
 
-class Runner:
-    """A clean machine: a checkout of what is committed, an empty home, a new environment, and few variables."""
+FIRST = re.compile(r'python -m pip install build "cuda-wheel\[cu\d+\]"')
+"""The first step of each job: with a toolchain of some hundred MB, it takes longer than all others."""
 
-    def __init__(self, root: Path, folder: Path, find_links: dict[str, str]) -> None:
+
+class Runner:
+    """A clean machine: a checkout of what is committed, an empty home, and few variables."""
+
+    def __init__(self, root: Path, folder: Path, environment: Path, find_links: dict[str, str]) -> None:
         git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
         for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
             subprocess.run([*git, *command], cwd=root, check=True)
@@ -238,7 +243,7 @@ class Runner:
         (folder / "home").mkdir(parents=True)
         self.environ = {
             "HOME": str(folder / "home"),
-            "PATH": os.pathsep.join([str(folder / "python/bin"), "/usr/bin", "/bin"]),
+            "PATH": os.pathsep.join([str(environment / "bin"), "/usr/bin", "/bin"]),
             "TMPDIR": str(folder),
             "GITHUB_OUTPUT": str(folder / "output"),
             "CI_PROJECT_DIR": str(self.folder),
@@ -248,7 +253,6 @@ class Runner:
         self.environ |= {
             name: value for name, value in os.environ.items() if name.lower().endswith(("_proxy", "_file"))
         }
-        subprocess.run([sys.executable, "-m", "venv", str(folder / "python")], check=True)
 
     def run(self, command: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run a step as GitHub and GitLab do on Linux: a new shell that stops at the first error."""
@@ -261,6 +265,14 @@ class Runner:
             stderr=subprocess.STDOUT,
             check=False,
         )
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a new environment with pip alone. The first test that uses it installs what the jobs of both hosts do."""
+    folder = tmp_path_factory.mktemp("python")
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    return folder
 
 
 def new_project(root: Path, extra: str) -> Path:
@@ -278,10 +290,13 @@ def new_project(root: Path, extra: str) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)  # four environments with a toolchain are installed
 @pytest.mark.skipif(sys.platform != "linux", reason="the runners have Linux")
-def test_the_steps_of_github_run_in_a_clean_environment(tmp_path: Path, find_links: dict[str, str], extra: str) -> None:
+def test_the_steps_of_github_run_in_a_clean_environment(
+    tmp_path: Path, environment: Path, find_links: dict[str, str], extra: str
+) -> None:
     root = new_project(tmp_path / "saxpy-demo", extra)
-    runner = Runner(root, tmp_path / "runner", find_links)
+    runner = Runner(root, tmp_path / "runner", environment, find_links)
     commands = github_commands(root, "publish.yml", "build")
+    assert FIRST.fullmatch(commands[0])
     for command in commands:
         result = runner.run(command)
         assert result.returncode == 0, f"{command}\n{result.stdout}"
@@ -300,17 +315,29 @@ def test_the_steps_of_github_run_in_a_clean_environment(tmp_path: Path, find_lin
 @pytest.mark.timeout(1500)  # as above
 @pytest.mark.skipif(sys.platform != "linux", reason="the runners have Linux")
 def test_the_script_of_gitlab_runs_in_a_clean_environment(
-    tmp_path: Path, find_links: dict[str, str], extra: str
+    tmp_path: Path, environment: Path, find_links: dict[str, str], extra: str
 ) -> None:
-    """With the cache in the project's folder, which does not get into the sdist."""
+    """With the cache in the project's folder, which does not get into the sdist.
+
+    Each step that GitHub's job has too runs with pip in its test. Here the environment of the first step is that of the
+    other test, and the build's environments are of packages in uv's cache, for pip takes far longer.
+    """
     root = new_project(tmp_path / "saxpy-demo", extra)
-    runner = Runner(root, tmp_path / "runner", find_links)
+    runner = Runner(root, tmp_path / "runner", environment, find_links)
+    runner.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")  # uv
+    runner.environ |= {name: value for name, value in os.environ.items() if name.startswith("UV_")} | find_links
     jobs = importlib.import_module("yaml").safe_load((root / ".gitlab-ci.yml").read_text())
     cache = jobs["wheel"]["variables"]["CUDA_WHEEL_CACHE_DIR"].replace("$CI_PROJECT_DIR", str(runner.folder))
-    script = "\n".join(jobs[".wheel"]["script"]).replace("/tmp/source", str(tmp_path / "source"))
-    result = runner.run(script, CUDA_WHEEL_CACHE_DIR=cache)
+    write_files(Path(cache), **{"00/00": "what an earlier pipeline left"})
+    commands: list[str] = jobs[".wheel"]["script"]
+    assert FIRST.fullmatch(commands[0])
+    script = "\n".join(commands).replace("/tmp/source", str(tmp_path / "source"))
+    assert script.count("python -m build ") == 1
+    script = script.replace("python -m build ", "python -m build --installer=uv ")
+    uv_cache = run(sys.executable, "-m", "uv", "cache", "dir").stdout.strip()
+    result = runner.run(script, CUDA_WHEEL_CACHE_DIR=cache, UV_CACHE_DIR=uv_cache)
     assert result.returncode == 0 and "the rebuild is identical" in result.stdout, result.stdout
-    assert Path(cache).is_relative_to(runner.folder) and any(Path(cache).iterdir())
+    assert Path(cache).is_relative_to(runner.folder) and len(list(Path(cache).iterdir())) > 1
     (sdist,) = (runner.folder / "dist").glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = archive.getnames()

@@ -17,6 +17,11 @@ from tests.support.loaded_modules import forget_all, forget_package, reset_drive
 from tests.support.package_files import FATBIN, SAXPY, with_loader
 
 
+@pytest.fixture(scope="session")
+def known_toolchain() -> None:
+    """Let the cache of each test be empty: the tests count what is in it."""
+
+
 @pytest.fixture(autouse=True)
 def pytorch(monkeypatch: pytest.MonkeyPatch) -> StandInPyTorch:
     """Return the stand-in that is PyTorch in this test."""

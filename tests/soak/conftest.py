@@ -13,6 +13,11 @@ from tests.soak import builds
 from tests.soak.builds import ProjectPair
 
 
+@pytest.fixture(scope="session")
+def known_toolchain() -> None:
+    """Let the cache of each test be empty, so that builds are interrupted during the search for the toolchain too."""
+
+
 @pytest.fixture(autouse=True)
 def parallel_jobs(two_workers: None) -> None:
     """Let the builds that the tests interrupt and compare run jobs in parallel."""

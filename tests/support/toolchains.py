@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
@@ -11,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cuda_wheel.builder.cache.known_toolchain import remember_toolchain, toolchain_environment
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, shared_options
 from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.parts.user_cache import Cache
+from tests.support.shared_folders import Share
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
@@ -62,6 +67,24 @@ def workers():
 @pytest.fixture(scope="session")
 def toolchain(workers: Workers, extra: str) -> Toolchain:
     return workers.submit(find_toolchain, None).result()
+
+
+@pytest.fixture(scope="session")
+def known_toolchain(share: Share) -> Path | None:
+    """Return a cache that has the toolchain of this environment and nothing else; None if no toolchain is installed. If
+    the toolchain is not whole, the cache is empty, and the tests that need it say what is missing.
+
+    The search for the toolchain takes a quarter of the time of a small build, and hundreds of tests build.
+    """
+    if installed_extra() is None:
+        return None
+
+    def fill(folder: Path) -> None:
+        with suppress(ToolchainError), Workers(timeout=300, memory=None, count=1) as workers:
+            found = workers.submit(find_toolchain, None).result()
+            remember_toolchain(Cache(str(folder)), toolchain_environment(), found)
+
+    return share("known-toolchain", fill)
 
 
 @pytest.fixture

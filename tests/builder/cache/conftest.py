@@ -13,6 +13,11 @@ import pytest
 from cuda_wheel.cli.main import main
 
 
+@pytest.fixture(scope="session")
+def known_toolchain() -> None:
+    """Let the cache of each test be empty: the tests count what is in it."""
+
+
 @pytest.fixture
 def cuda_wheel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

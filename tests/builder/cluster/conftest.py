@@ -20,6 +20,11 @@ from cuda_wheel.builder.workers.pool import Workers
 Make = Callable[..., Job]
 
 
+@pytest.fixture(scope="session")
+def known_toolchain() -> None:
+    """Let the cache of each test be empty: the search for the toolchain runs on the cluster too."""
+
+
 @pytest.fixture
 def make(toolchain: Toolchain, tmp_path: Path) -> Make:
     """Return a function that makes a job of the project in `tmp_path / "project"`."""

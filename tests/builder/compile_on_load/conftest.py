@@ -1,7 +1,8 @@
-"""A project whose module compiles when it is loaded, and a cache of its own."""
+"""A project whose module compiles when it is loaded, and a cache of its own, which has the toolchain."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from tests.support.editable import HATCHLING, TABLE, make_tree
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+def cache(known_toolchain: Path | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    if known_toolchain is not None:
+        shutil.copytree(known_toolchain, tmp_path / "cache")
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
     return Cache()
 

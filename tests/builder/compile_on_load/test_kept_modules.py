@@ -282,7 +282,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return made
 
 
-def test_the_limits_of_the_project_hold_for_its_worker(project: Path, calls: list[tuple[Any, ...]]) -> None:
+def test_the_limits_of_the_project_hold_for_its_worker(
+    project: Path, cache: Cache, calls: list[tuple[Any, ...]]
+) -> None:
+    cache.prune(0)  # the worker searches for the toolchain
     with (project / "pyproject.toml").open("a") as stream:
         stream.write('timeout = 321\nmemory-limit = "7GiB"\n')
     compiled(project)
@@ -291,10 +294,12 @@ def test_the_limits_of_the_project_hold_for_its_worker(project: Path, calls: lis
 
 
 def test_the_worker_loads_a_known_compiler_while_the_driver_starts(
-    project: Path, calls: list[tuple[Any, ...]], toolchain: Toolchain
+    project: Path, cache: Cache, calls: list[tuple[Any, ...]], toolchain: Toolchain
 ) -> None:
     """It searches for the compiler only once."""
+    cache.prune(0)
     compiled(project)
+    assert find_toolchain in [function for function, _ in calls]
     calls.clear()
     compiled(project, (9, 0))
     assert calls[1] == (load, toolchain.libraries[0])
