@@ -39,11 +39,23 @@ WHEELS = {
     "torch-op": ("torch_op", "none"),
     "torch-functions": ("../examples/torch_functions", "none"),
     "triton": ("../examples/triton", "none"),
+    "numba": ("../examples/numba", "none"),
 }
 """The fixture, or another folder beside the fixtures, and the compression of each wheel."""
 JIT = "120-real;80-virtual"
 """Targets of which only the PTX fits current GPUs."""
-PEERS = ("cuda-bindings", "cuda-core", "cupy", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton", "jax", "numpy")
+PEERS = (
+    "cuda-bindings",
+    "cuda-core",
+    "cupy",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+    "torch",
+    "triton",
+    "numba-cuda",
+    "jax",
+    "numpy",
+)
 
 
 def build(folder: Path) -> None:
@@ -93,6 +105,7 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "torch-operators": section("torch_operators", "measure", wheels["torch-op"]),
         "torch-functions": section("torch_functions", "measure", wheels["torch-functions"]),
         "triton": section("triton_launch", "measure", wheels["triton"]),
+        "numba": section("numba_launch", "measure", wheels["numba"]),
         "jax": section("jax_operators", "measure", saxpy),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
         "cores": section("cores", "measure"),

@@ -25,7 +25,7 @@ from tests.support.toolchains import installed_extra
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Numba's own, with NumPy 2.5
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of Numba: small grids, and NumPy 2.5
 
 
 @pytest.fixture(scope="module")
