@@ -93,8 +93,8 @@ def job(job_of: Callable[..., Job], tmp_path: Path) -> Job:
 def test_the_files_of_a_project_are_its_source_and_the_headers_in_its_own_folders(job: Job) -> None:
     project = read_project(job)
     assert project_files(project).keys() == {"src/k.cu", "src/own.h", "include/far.h", "include/near.h"}
-    assert project.content("src/k.cu") == job.text
-    assert project.content("include/near.h") == b"int near;\n"
+    assert project.blocks("src/k.cu").content == job.text
+    assert project.blocks("include/near.h").content == b"int near;\n"
 
 
 @pytest.mark.one_toolchain
