@@ -123,8 +123,7 @@ class EditedSource:
         """Add NVRTC's result for a changed text, of which `request` is the call."""
         if result["error"]:
             seconds = _SECONDS_FOR_ALL_ERRORS << len(self._done)  # rather than one compilation for each of many errors
-            asked: NvrtcRequest = {**request, "options": [*request["options"], *_ALL_ERRORS]}
-            whole = self._calls.all_errors(asked, seconds)
+            whole = self._calls.all_errors(request, seconds, *_ALL_ERRORS)
             result = whole if whole is not None and whole["error"] else result
             self._edits.blocking = _errors(self._job, result)
         self._done.append((result, request))
