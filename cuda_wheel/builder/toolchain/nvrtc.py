@@ -406,8 +406,8 @@ pickle.dump(compile_text(request), sys.stdout.buffer)
 def compile_apart(request: NvrtcRequest, seconds: int = 0) -> NvrtcResult | None:
     """Return the result of compiling a source in a new process, which compiles nothing else.
 
-    None if it takes more than `seconds` of a core (0: no limit), or if the compiler crashes. On Windows, the limit is in
-    seconds of the clock.
+    None if it takes more than `seconds` of a core (0: no limit), or if the compiler crashes. On Windows, the limit is
+    in seconds of the clock.
     """
     if sys.platform == "win32":  # a process cannot be copied
         return _compile_in_new_process(request, seconds)
