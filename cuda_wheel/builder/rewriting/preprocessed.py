@@ -253,8 +253,8 @@ class TranslationUnit:
         """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
         `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
         for each in self._declarations:
-            tokens = each.reachable
-            mentioned = dict.fromkeys((tokens[index].text, is_call) for index, is_call in _mentions(tokens))
+            reachable = each.reachable
+            mentioned = dict.fromkeys((reachable[index].text, is_call) for index, is_call in _mentions(reachable))
             for name, is_call in mentioned:
                 self._uses.setdefault(name, []).append((each, is_call))
             for word in each.words:
