@@ -25,8 +25,8 @@ __all__ = ["measure"]
 
 COMPILES = "no mistake"
 LIMIT = (
-    "Of a file of half a second, each attempt reads all headers again, which is most of its time. Before the message says "
-    "that host code can be left out, the preprocessed text with PyTorch's headers is searched in Python: some 3 s of a "
+    "Of a file of half a second, each attempt reads all headers again, which is most of its time. Before the message "
+    "says that host code can be left out, the text with PyTorch's headers is searched in Python: 3 s of a "
     "core, whatever the size of the kernels."
 )
 
