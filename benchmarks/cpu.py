@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import checking
+import failing
 import first_build
 import front_ends
 import host_code
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sections: dict[str, Callable[[], Iterable[Result]]] = {
         "first-build": partial(first_build.measure, peers, options.rounds),
         "host-code": partial(host_code.measure, peers, options.rounds),
+        "failing": partial(failing.measure, options.rounds),
         "precompiled": partial(precompiled.measure, options.rounds),
         "next-build": partial(wheel_build.measure, options.rounds),
         "front-ends": partial(front_ends.measure, options.rounds),

@@ -13,6 +13,7 @@ from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome
 from cuda_wheel.builder.jobs import Job, LeftOutCode
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.rewriting.blocks import SourceBlocks
 from cuda_wheel.builder.rewriting.expressions import PragmaMacros
 from cuda_wheel.builder.rewriting.front_end import FIRST_ERROR
 from cuda_wheel.builder.rewriting.project_texts import (
@@ -28,7 +29,6 @@ from cuda_wheel.builder.sources.paths import is_inside
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.compile.nvrtc_calls import NvrtcCalls
-    from cuda_wheel.builder.rewriting.blocks import SourceBlocks
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
 __all__ = ["LEFT_OUT_OPTIONS", "EditedSource", "read_project"]
 
@@ -63,14 +63,17 @@ class EditedSource:
         calls: NvrtcCalls,
         request: NvrtcRequest,
         first: NvrtcResult,
+        project: Project,
         trial_of: EditedSource | None = None,
     ) -> None:
-        """`first` is NVRTC's result for the unchanged text: its first error. With `trial_of`, bodies of host functions
-        may be left out whatever `host-code` is, and no code is generated."""
+        """`first` is NVRTC's result for the unchanged text: its first error. `project` gives the job's files, as
+        `read_project` returns them. With `trial_of`, bodies of host functions may be left out whatever `host-code` is,
+        and no code is generated."""
         from cuda_wheel.builder.rewriting.editing import Edits  # start-up time: 8 ms, and few jobs need it
 
         self._job = job
         self._calls = calls
+        self._project = project
         leaves_out = job.host_code == "leave-out" or trial_of is not None
         self._options: tuple[str, ...] = LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS
         self.request = request
@@ -90,7 +93,7 @@ class EditedSource:
         """NVRTC's result for the unchanged text. If it is an error, `_is_complete` says whether its log has all errors
         or only the first."""
         self._done: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
-        self._edits = Edits(lambda: read_project(job), _errors(job, first))
+        self._edits = Edits(project, _errors(job, first))
 
     @property
     def left_out(self) -> tuple[LeftOutCode, ...]:
@@ -120,8 +123,7 @@ class EditedSource:
         """Add NVRTC's result for a changed text, of which `request` is the call."""
         if result["error"]:
             seconds = _SECONDS_FOR_ALL_ERRORS << len(self._done)  # rather than one compilation for each of many errors
-            asked: NvrtcRequest = {**request, "options": [*request["options"], *_ALL_ERRORS]}
-            whole = self._calls.all_errors(asked, seconds)
+            whole = self._calls.all_errors(request, seconds, *_ALL_ERRORS)
             result = whole if whole is not None and whole["error"] else result
             self._edits.blocking = _errors(self._job, result)
         self._done.append((result, request))
@@ -145,7 +147,9 @@ class EditedSource:
         lasting = {error.key for error in self._edits.blocking} & {error.key for error in errors}
         if lasting:
             errors = [error for error in errors if error.key in lasting]
-        reported = {error.key for error in _without_consequences(errors, project_files(read_project(self._job)))}
+        if len(errors) > 1:  # one error is no consequence of another: the files need not be read
+            errors = list(_without_consequences(errors, project_files(self._project)))
+        reported = {error.key for error in errors}
         instance = self._edits.reason.instance
         return NvrtcOutcome(
             result,
@@ -191,7 +195,7 @@ class EditedSource:
 
         Return [] if the trial leaves out no host code. Return [] also if it fails and gives no reason.
         """
-        trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
+        trial = EditedSource(self._job, self._calls, self.request, self.first, self._project, trial_of=self)
         result = self.first
         while result["error"] and not self._calls.is_spent:
             request = trial.rewritten() or trial.without_bodies()
@@ -313,9 +317,17 @@ _REWRITTEN_LIMIT = 4 << 20
 limit, they are not. Reading the files takes 0.6 s per megabyte."""
 
 
-def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
-    """Return access to the files of a job's project. `libraries` are absolute folders, ending with a separator, whose
-    headers count as the project's."""
+def read_project(job: Job) -> Project:
+    """Return access to the files of a job's project. Each file is read when it is first asked for."""
+    return _read_project(job, (), {})
+
+
+def _read_project(job: Job, libraries: tuple[str, ...], known: dict[str, SourceBlocks]) -> Project:
+    """Return access to the files of a job's project.
+
+    `libraries`: absolute folders, ending with a separator, whose headers count as the project's.
+    `known`: path -> text of each file that was read before. Files that are read are added.
+    """
     root = Path(job.root)
     absolute = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
 
@@ -340,9 +352,11 @@ def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
             return None
         folders = (*option_folders(job.options), *job.include_dirs)
         is_short = project_texts(job.text, job.source, job.root, folders, _REWRITTEN_LIMIT) is not None
-        return read_project(job, (*libraries, folder)) if is_short else None
+        return _read_project(job, (*libraries, folder), known) if is_short else None
 
-    def read(path: str) -> bytes:
-        return Path(job.root, path).read_bytes()
+    def blocks(path: str) -> SourceBlocks:
+        if path not in known:
+            known[path] = SourceBlocks(job.text if path == job.source else Path(job.root, path).read_bytes())
+        return known[path]
 
-    return Project(job.source, job.text, read, find, is_own, with_library, job.instantiate)
+    return Project(job.source, blocks, find, is_own, with_library, job.instantiate)

@@ -55,6 +55,8 @@ class _Attempts:
 
     def __init__(self, job: Job, calls: NvrtcCalls) -> None:
         self.calls = calls
+        self._project = read_project(job)
+        """The files of the job's project. They are read when they are needed, and only once."""
         self.absent = optional_headers(job)
         """Names of missing headers, such as "Eigen/Core", that match a glob in the setting `missing-headers`. At first,
         these are headers that the project's files include. More are added when the compiler reports that they are
@@ -111,7 +113,7 @@ class _Attempts:
         """Return the source of the last request, for changes of its text."""
         if self.edited is None:
             assert self.request is not None and self.result is not None
-            self.edited = EditedSource(self.job, self.calls, self.request, self.result)
+            self.edited = EditedSource(self.job, self.calls, self.request, self.result, self._project)
         return self.edited
 
     def failure(self) -> NvrtcOutcome:

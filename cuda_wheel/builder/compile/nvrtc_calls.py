@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.device_variables import opens_library, remember_references, uses_build_time
@@ -50,6 +50,9 @@ class NvrtcCalls:
         self._writes_names = _writes_names(job)
         self.made = 0
         """Number of NVRTC calls so far for the job, each to compile or to preprocess one text."""
+        self._searched: tuple[NvrtcRequest, bool, Sequence[LayoutError]] | None = None
+        """The last request whose preprocessed text was searched for attributes that change layouts, whether NVRTC
+        reported an error for it, and what was found. None at first."""
 
     @property
     def is_spent(self) -> bool:
@@ -76,11 +79,12 @@ class NvrtcCalls:
         result = self._with_layouts(request, with_headers(request, result))
         return with_build_time(self._job, request, result, self._uses_build_time)
 
-    def all_errors(self, request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
+    def all_errors(self, request: NvrtcRequest, seconds: int, *more_options: str) -> NvrtcResult | None:
         """Return the result for a request with all its errors, not only the first; None if NVRTC crashes or takes
-        longer than `seconds`."""
+        longer than `seconds`. `more_options`, which must not change the preprocessed text, are added to the
+        request."""
         self.made += 1
-        whole = compile_apart(request, seconds)
+        whole = compile_apart({**request, "options": [*request["options"], *more_options]}, seconds)
         return None if whole is None else self._with_layouts(request, whole)
 
     def preprocessed(self, request: NvrtcRequest) -> bytes | None:
@@ -101,20 +105,32 @@ class NvrtcCalls:
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
-        text = self.preprocessed(request)
-        if text is None and not result["error"]:
-            raise CompileError(
-                f"{self._job.source}: this NVRTC does not write the preprocessed text, which tells whether it honours "
-                "the attributes that change the layout of types (packed, aligned, __align__): build with another "
-                "release."
-            )
-        code = PreprocessedCode(text or b"", _toolchain_folders(self._job))
-        errors = [*code.ignored()] or ([] if result["error"] else [*self._lowered_alignments(request, code)])
+        errors = self._layout_errors(request, result["error"] != "")
         if not errors:
             return result
         # NVRTC's own errors may be consequences, such as a failed static assertion about a size.
         shown = "".join(f"{file}({line}): error: {reason}\n\n" for file, line, reason in errors)
         return {**result, "error": _COMPILATION_ERROR, "log": shown + result["log"]}
+
+    def _layout_errors(self, request: NvrtcRequest, has_failed: bool) -> Sequence[LayoutError]:
+        """Return an error for each attribute in a request's source that NVRTC ignored and that changes the layout of a
+        type. `has_failed` is whether NVRTC reported an error for the source.
+
+        Raises CompileError if NVRTC neither reported an error nor writes the preprocessed source.
+        """
+        # A source with errors is compiled twice, for its first error and for all: its text is searched once.
+        if self._searched is None or self._searched[:2] != (request, has_failed):
+            text = self.preprocessed(request)
+            if text is None and not has_failed:
+                raise CompileError(
+                    f"{self._job.source}: this NVRTC does not write the preprocessed text, which tells whether it "
+                    "honours the attributes that change the layout of types (packed, aligned, __align__): build with "
+                    "another release."
+                )
+            code = PreprocessedCode(text or b"", _toolchain_folders(self._job))
+            errors = [*code.ignored()] or ([] if has_failed else [*self._lowered_alignments(request, code)])
+            self._searched = request, has_failed, errors
+        return self._searched[2]
 
     def _lowered_alignments(self, request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
         """Yield an error for each attribute in `code` that asks for a lower alignment than the type's own.

@@ -12,6 +12,7 @@ expanded, so this may be wrong; the compiler then reports an error in the rewrit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
@@ -96,18 +97,8 @@ def is_initializer_error(message: str) -> bool:
 class Constants:
     """The constants of a project's files, and the rewriting of those that NVRTC refuses."""
 
-    def __init__(self, files: Mapping[str, SourceBlocks], code: ProjectCode) -> None:
+    def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self._files = files
-        self._code = code
-        self._deduced = _deduced_words(files.values())
-        self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
-        """Declared name -> list of (path of a file, definition in that file). Only definitions of host constants that
-        can be written as `constexpr` are included."""
-        for file, blocks in files.items():
-            for block in blocks.definitions:
-                if code.is_host(block) and _may_be_constexpr(block):
-                    for name in block.names:
-                        self._named.setdefault(name, []).append((file, block))
         self._constexpr: dict[CodeBlock, str] = {}
         """Definition of a constant -> path of its file, for each constant that is to be written as `constexpr`."""
         self._references: dict[CodeBlock, str] = {}
@@ -118,6 +109,29 @@ class Constants:
         self._kept: dict[CodeBlock, set[str]] = {}
         """Definition of a constant that the compiler refused as `constexpr` -> the compiler's error messages about it.
         These constants are not made `constexpr` again."""
+
+    # Few sources have errors about constants, and a project's headers may have millions of tokens.
+    @cached_property
+    def _code(self) -> ProjectCode:
+        """The functions and macros of the files."""
+        return project_code(self._files.values())
+
+    @cached_property
+    def _deduced(self) -> frozenset[str]:
+        """Names whose constants must not become references."""
+        return _deduced_words(self._files.values())
+
+    @cached_property
+    def _named(self) -> dict[str, list[tuple[str, CodeBlock]]]:
+        """Declared name -> list of (path of a file, definition in that file). Only definitions of host constants that
+        can be written as `constexpr` are included."""
+        named: dict[str, list[tuple[str, CodeBlock]]] = {}
+        for file, blocks in self._files.items():
+            for block in blocks.definitions:
+                if self._code.is_host(block) and _may_be_constexpr(block):
+                    for name in block.names:
+                        named.setdefault(name, []).append((file, block))
+        return named
 
     def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
         """Rewrite the constant that an error is about; return False if it is not about a host constant, or if the

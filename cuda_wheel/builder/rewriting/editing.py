@@ -149,7 +149,7 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
         if file not in files:
             if file != project.source and not project.is_own(file):
                 return False
-            files[file] = SourceBlocks(project.content(file))
+            files[file] = project.blocks(file)
         around = definition_at(files, *error.places[0])
         if around is None or not around.words & DEVICE_WORDS:
             return False
@@ -159,8 +159,8 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
 class Edits:
     """The changes to the texts of a project's files and, except for left-out bodies, of its libraries' headers."""
 
-    def __init__(self, project: Callable[[], Project], errors: Sequence[LocatedError]) -> None:
-        """`project` is called once; `errors` are the compiler's errors in the unchanged files."""
+    def __init__(self, project: Project, errors: Sequence[LocatedError]) -> None:
+        """`errors` are the compiler's errors in the unchanged files."""
         with _without_garbage_collection():
             self._first = errors
             self.blocking: Sequence[LocatedError] = ()
@@ -169,7 +169,7 @@ class Edits:
             self.reason = Reason()
             """Why `leave_out` refused to leave out a function's body. An empty `Reason` if it did not refuse, or if the
             compiler's error message is reason enough."""
-            self._project = project()
+            self._project = project
             self._is_fixed = bool(errors) and (
                 any(each.is_missing_header for each in errors) or _are_in_device_code(errors, self._project)
             )
@@ -184,7 +184,7 @@ class Edits:
         self.files = project_files(project)
         self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
         self.bodies = LeftOutBodies(self._own, project_code(self._own.values()), project.instantiate)
-        self._constants = Constants(self.files, project_code(self.files.values()))
+        self._constants = Constants(self.files)
         self._rewriters = Rewriters(self.files)
 
     def rewrite(self, errors: Sequence[LocatedError]) -> bool:

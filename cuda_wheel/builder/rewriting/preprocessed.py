@@ -103,7 +103,7 @@ class _ScopeDeclaration:
         """Whether the declaration declares a class, and is not a function."""
         return bool(self.block.words & {"class", "struct", "union"}) and not self.block.body
 
-    @property
+    @cached_property
     def is_device_code(self) -> bool:
         """Whether this is a kernel, or a device variable of the project, that is in the image only if something uses
         it."""
@@ -111,7 +111,7 @@ class _ScopeDeclaration:
             return False
         return "global" in self.attributes or (self.is_own and not self.is_class and not self.block.is_function)
 
-    @property
+    @cached_property
     def reachable(self) -> Sequence[Token]:
         """Tokens that name all that a use of the declaration may instantiate: without the body of a plain function."""
         heading = self.block.tokens[: len(self.block.tokens) - len(self.block.body)]
@@ -241,8 +241,9 @@ class TranslationUnit:
         self.variables: set[str] = set()
         """Names in `kernels` that are device variables; the other names there are kernels."""
         self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> list of (declaration, is call): one pair per mention of the name. Is call: whether the mention may be
-        an unqualified call such as `f(x)`. Bodies of plain functions are not searched."""
+        """Name -> list of (declaration, is call), without repetition, for the declarations that mention the name. Is
+        call: whether the mention may be an unqualified call such as `f(x)`. Bodies of plain functions are not
+        searched."""
         self._first: dict[str, int] = {}
         """Identifier or keyword -> byte offset of the first declaration that contains the word."""
         self._first_known: dict[str, int] = {}
@@ -252,8 +253,10 @@ class TranslationUnit:
         """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
         `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
         for each in self._declarations:
-            for index, is_call in _mentions(each.reachable):
-                self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
+            reachable = each.reachable
+            mentioned = dict.fromkeys((reachable[index].text, is_call) for index, is_call in _mentions(reachable))
+            for name, is_call in mentioned:
+                self._uses.setdefault(name, []).append((each, is_call))
             for word in each.words:
                 self._first.setdefault(word, each.block.start)
             for name in each.names if each.is_forward or not each.block.is_function else ():

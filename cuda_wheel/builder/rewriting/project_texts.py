@@ -184,10 +184,9 @@ class Project(NamedTuple):
 
     source: str
     """Project-relative path of the source that the job compiles."""
-    text: bytes
-    """Content of the source that the job compiles."""
-    read: Callable[[str], bytes]
-    """Function of a path that returns the content of a file of the project."""
+    blocks: Callable[[str], SourceBlocks]
+    """Function of a path that returns the tokens and definitions of the source or of another file of the project. It
+    reads a file at the first call only: to find the tokens of a project with large headers takes many seconds."""
     find: Callable[[str, bool, str], str | None]
     """Function of (header's name, whether the name is in quotes, path of the including file). It returns the header's
     path. None if the header is neither in the project nor in a library that `with_library` added."""
@@ -203,10 +202,6 @@ class Project(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ expressions that name template instances, such as "scale<float>", from the module's setting `instantiate`."""
 
-    def content(self, file: str) -> bytes:
-        """Return the content of the source or of another file of the project, by its path."""
-        return self.text if file == self.source else self.read(file)
-
 
 def project_files(project: Project) -> dict[str, SourceBlocks]:
     """Return path -> text of the source and of all headers that it includes, directly or not, and that `project.find`
@@ -217,7 +212,7 @@ def project_files(project: Project) -> dict[str, SourceBlocks]:
         name = waiting.pop()
         if name in files:
             continue
-        files[name] = blocks = SourceBlocks(project.content(name))
+        files[name] = blocks = project.blocks(name)
         for directive in blocks.directives:
             asked = included_name(directive)
             header = None if asked is None else project.find(*asked, name)

@@ -399,6 +399,10 @@ def _symbol(library: Any, program: Any, expression: str) -> str:
     return (symbol.value or b"").decode()
 
 
+_WAITING = 20
+"""How many times the limit, in seconds of a core, a process of `compile_apart` may take. Only a process that waits for
+files reaches it, or one on a machine with many more processes than cores."""
+
 _PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG, the option of Linux's prctl that chooses the signal sent to a process when its parent ends."""
 
@@ -413,7 +417,8 @@ pickle.dump(compile_text(request), sys.stdout.buffer)
 def compile_apart(request: NvrtcRequest, seconds: int = 0) -> NvrtcResult | None:
     """Return the result of compiling a source in a new process, which compiles nothing else.
 
-    None if it takes more than `seconds` (0: no limit), or if the compiler crashes.
+    None if it takes more than `seconds` of a core (0: no limit), or if the compiler crashes. On Windows, the limit is
+    in seconds of the clock.
     """
     if sys.platform == "win32":  # a process cannot be copied
         return _compile_in_new_process(request, seconds)
@@ -441,14 +446,17 @@ def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult 
 
 def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
     """Compile the source in `request`, write the pickled NvrtcResult to the pipe `sender` (a file descriptor), and end
-    this process. An alarm (not on Windows) kills the process after `seconds`; 0 is no limit."""
+    this process. A timer (not on Windows) kills the process after `seconds` of a core; 0 is no limit."""
     status = 1
     try:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if sys.platform != "win32":
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(seconds)
+            for number in (signal.SIGPROF, signal.SIGALRM):
+                signal.signal(number, signal.SIG_DFL)
+            # The time of a core: on a busy machine, the same errors are found as on an idle one.
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            signal.alarm(_WAITING * seconds)
         with os.fdopen(sender, "wb") as stream:
             pickle.dump(compile_text(request), stream)
         status = 0

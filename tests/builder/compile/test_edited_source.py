@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.compile import edited_source
 from cuda_wheel.builder.compile.edited_source import read_project
+from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.rewriting.blocks import SourceBlocks
 from cuda_wheel.builder.rewriting.project_texts import project_files
+from cuda_wheel.builder.workers.pool import Workers
 from tests.support.projects import write_files
 
 Compile = Callable[..., Compiled]
@@ -69,6 +73,32 @@ def test_an_error_behind_nvrtcs_macro_is_the_users_only_if_it_is_there_without_t
     assert '"Hidden" is undefined' not in str(failure.value)
 
 
+def reads(job: Job) -> tuple[str, list[bytes]]:
+    """Compile a job that fails. Return its error, and the texts whose tokens were found. Runs in a worker."""
+    texts = []
+
+    def blocks(content: bytes) -> SourceBlocks:
+        texts.append(content)
+        return SourceBlocks(content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edited_source, "SourceBlocks", blocks)
+        with pytest.raises(CompileError) as failure:
+            compile_job(job)
+    return str(failure.value), texts
+
+
+def test_a_file_is_read_once_for_all_attempts_and_for_the_message(
+    workers: Workers, job_of: Callable[..., Job], tmp_path: Path
+) -> None:
+    """The headers of some projects have millions of tokens."""
+    write_files(tmp_path, **{"a.h": "struct A { int a; };\n"})
+    text = '#include "a.h"\n' + KERNEL + "void f() { library::log(1); }\nvoid g() { other::log(1); }\n"
+    message, texts = workers.submit(reads, job_of(text, root=tmp_path)).result()
+    assert 'host-code = "leave-out" for this module' in message  # the trial reads the files too
+    assert sorted(texts) == sorted([text.encode(), b"struct A { int a; };\n"])
+
+
 # --- files --------------------------------------------------------------------------------------------
 
 
@@ -93,8 +123,8 @@ def job(job_of: Callable[..., Job], tmp_path: Path) -> Job:
 def test_the_files_of_a_project_are_its_source_and_the_headers_in_its_own_folders(job: Job) -> None:
     project = read_project(job)
     assert project_files(project).keys() == {"src/k.cu", "src/own.h", "include/far.h", "include/near.h"}
-    assert project.content("src/k.cu") == job.text
-    assert project.content("include/near.h") == b"int near;\n"
+    assert project.blocks("src/k.cu").content == job.text
+    assert project.blocks("include/near.h").content == b"int near;\n"
 
 
 @pytest.mark.one_toolchain

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from cuda_wheel.builder.rewriting.blocks import SourceBlocks
 from cuda_wheel.builder.rewriting.editing import Edits, may_be_rewritten, unmarked_kernels
 from cuda_wheel.builder.rewriting.project_texts import LocatedError, Project
 
@@ -24,15 +25,14 @@ def project(
 ) -> Project:
     """Return a project whose source is "k.cu", which its library extends, and note the headers that are read."""
 
-    def content(path: str) -> bytes:
-        if read is not None:
+    def blocks(path: str) -> SourceBlocks:
+        if read is not None and path != "k.cu":
             read.append(path)
-        return files[path].encode()
+        return SourceBlocks(files[path].encode())
 
     return Project(
         "k.cu",
-        files["k.cu"].encode(),
-        content,
+        blocks,
         lambda name, quoted, includer: name if name in files else None,
         lambda path: path in files and not path.startswith("/"),
         lambda path: project({**files, **library}, read=read) if path in library and path not in files else None,
@@ -50,7 +50,7 @@ def error(message: str, text: str, at: str, file: str = "k.cu") -> LocatedError:
 def test_a_text_is_rewritten_once_and_its_lines_stay() -> None:
     text = "#define UNROLL #pragma unroll\n__global__ void k(int* p) {\n  UNROLL\n  for (;;) *p = 1;\n}\n"
     errors = [error(HASH, text, "UNROLL\n")]
-    edits = Edits(lambda: project({"k.cu": text}), errors)
+    edits = Edits(project({"k.cu": text}), errors)
     assert may_be_rewritten(HASH) and edits.rewrite(errors)
     expected = text.replace("#pragma unroll", '_Pragma("unroll")', 1)
     assert edits.changed_files() == {"k.cu": expected.encode()}
@@ -65,7 +65,7 @@ def test_a_changed_header_is_included_by_a_path_that_reaches_the_change() -> Non
         "inc/b.h": "int same;\n",
     }
     errors = [error(HASH, files["inc/a.h"], "U", "inc/a.h")]
-    edits = Edits(lambda: project(files), errors)
+    edits = Edits(project(files), errors)
     assert edits.rewrite(errors)
     assert edits.changed_files() == {
         "k.cu": files["k.cu"].encode(),
@@ -76,7 +76,7 @@ def test_a_changed_header_is_included_by_a_path_that_reaches_the_change() -> Non
 def test_columns_in_rewritten_text_are_those_of_the_original() -> None:
     text = "void f(void* p, void* q) { g(p + 1, q + 2); }\n"
     first, second = error(COMPLETE_TYPE, text, "p + 1"), error(COMPLETE_TYPE, text, "q + 2")
-    edits = Edits(lambda: project({"k.cu": text}), [first])
+    edits = Edits(project({"k.cu": text}), [first])
     assert edits.rewrite([first])
     (changed,) = edits.changed_files().values()
     longer = error(COMPLETE_TYPE, changed.decode(), "q + 2")
@@ -90,7 +90,7 @@ def test_columns_in_rewritten_text_are_those_of_the_original() -> None:
 def test_a_constant_is_rewritten_only_where_no_other_error_blocks() -> None:
     text = "int count();\nconst int n = count();\nint other = misspelt;\n"
     constant, other = error(DYNAMIC, text, "n ="), error('identifier "misspelt" is undefined', text, "misspelt")
-    edits = Edits(lambda: project({"k.cu": text}), [constant, other])
+    edits = Edits(project({"k.cu": text}), [constant, other])
     assert not edits.rewrite([constant, other])
     assert edits.blocking == [other]
     assert edits.rewrite([constant])
@@ -103,10 +103,10 @@ def test_headers_of_a_library_are_read_only_for_an_error_in_them() -> None:
     files = {"k.cu": "#include </lib/a.h>\nint n = misspelt;\n"}
     read: list[str] = []
     wrong = error('identifier "misspelt" is undefined', files["k.cu"], "misspelt")
-    edits = Edits(lambda: project(files, library, read=read), [wrong])
+    edits = Edits(project(files, library, read=read), [wrong])
     assert not edits.rewrite([wrong]) and read == []
     pragma = error(HASH, library["/lib/a.h"], "U", "/lib/a.h")
-    edits = Edits(lambda: project(files, library, read=read), [pragma])
+    edits = Edits(project(files, library, read=read), [pragma])
     assert edits.rewrite([pragma]) and set(read) == {"/lib/a.h"}
     assert b"_Pragma" in edits.changed_files()["/lib/a.h"]
 
@@ -122,7 +122,7 @@ def test_errors_that_no_change_removes_change_nothing_and_no_header_is_read(text
     read: list[str] = []
     files = {"k.cu": f'#include "a.h"\n{text}void host() {{ misspelt(); }}\n', "a.h": "int a;\n"}
     errors = [error(message, files["k.cu"], "misspelt")]
-    edits = Edits(lambda: project(files, read=read), errors)
+    edits = Edits(project(files, read=read), errors)
     assert not edits.rewrite(errors)
     assert not edits.leave_out(lambda changed: pytest.fail("preprocessed"))
     assert (edits.blocking, edits.left_out(), edits.may_be_hidden(), read) == (errors, (), False, [])
@@ -132,7 +132,7 @@ HOST = "__attribute__((global)) void k(int* p) {}\nvoid host() {\n  misspelt();\
 
 
 def left_out(errors: list[LocatedError], preprocessed: bool = True) -> tuple[Edits, bool]:
-    edits = Edits(lambda: project({"k.cu": HOST}), errors)
+    edits = Edits(project({"k.cu": HOST}), errors)
     assert not edits.rewrite(errors)
     return edits, edits.leave_out(lambda changed: changed["k.cu"] if preprocessed else None)
 
@@ -173,7 +173,7 @@ def test_no_body_is_left_out_where_nothing_can_be_preprocessed() -> None:
 def test_what_a_file_hides_from_nvrtc_may_be_what_an_error_misses(header: str, message: str, is_hidden: bool) -> None:
     text = '#include "a.h"\nint n = used;\n'
     errors = [error(message, text, "used")]
-    edits = Edits(lambda: project({"k.cu": text, "a.h": header}), errors)
+    edits = Edits(project({"k.cu": text, "a.h": header}), errors)
     assert not edits.rewrite(errors)
     assert edits.may_be_hidden() == is_hidden
 

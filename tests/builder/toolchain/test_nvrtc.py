@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cuda_wheel.builder.toolchain import nvrtc
 from cuda_wheel.builder.toolchain.nvrtc import (
     INVALID_OPTION,
     _compile_in_new_process,
@@ -197,6 +200,25 @@ def test_where_processes_cannot_be_copied_a_new_one_compiles(
     request_of: Callable[..., NvrtcRequest], compiled: Callable[..., NvrtcResult]
 ) -> None:
     assert _compile_in_new_process(request_of(), 300) == compiled()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the limit is one of the clock there")
+def test_the_limit_of_a_process_of_its_own_is_in_seconds_of_a_core(
+    workers: Workers, request_of: Callable[..., NvrtcRequest]
+) -> None:
+    """On a busy machine, a process waits for a core longer than it computes."""
+    result = workers.submit(_after_a_wait, request_of()).result()
+    assert result is not None and result["ptx"]
+
+
+def _after_a_wait(request: NvrtcRequest) -> NvrtcResult | None:
+    def waiting(request: NvrtcRequest) -> NvrtcResult:
+        time.sleep(1.5)
+        return compile_text(request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nvrtc, "compile_text", waiting)
+        return compile_apart(request, 1)
 
 
 @pytest.mark.slow
