@@ -1,5 +1,4 @@
 """Numba kernels from a wheel: choose what was compiled for the types of a launch, and launch it without Numba.
-Numba.
 
 A module has a variant for each kernel and each set of types that it was compiled for (see `signatures`). The first
 launch with arguments of some types looks for the variant and loads it; later ones find it in a dictionary. A kernel
