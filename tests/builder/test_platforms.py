@@ -28,18 +28,19 @@ CHECKS = {
     "cuda_wheel/builder/cluster/job_transfer.py": {"sys.platform"},
     "cuda_wheel/builder/compile/precompiled_headers.py": {"/proc/", "resource", "sys.platform"},
     "cuda_wheel/builder/toolchain/nvrtc.py": {"fork", "memfd_create", "sys.platform"},
-    "cuda_wheel/builder/toolchain/triton.py": {"sys.platform"},
+    "cuda_wheel/builder/toolchain/process_group.py": {"sys.platform"},
     "cuda_wheel/builder/workers/pool.py": {"sched_getaffinity"},
     "cuda_wheel/builder/workers/worker.py": {"sys.platform"},
     "cuda_wheel/builder/workers/worker_process.py": {"/proc/", "killpg", "resource", "sys.platform"},
     "cuda_wheel/migrate/script_reader.py": {"os.name", "platform.system", "sys.platform"},
     "cuda_wheel/runtime/driver.py": {"register_at_fork"},
     "cuda_wheel/runtime/parts/cuda_libraries.py": {"sys.platform"},
+    "cuda_wheel/runtime/parts/tile_hosts.py": {"platform.system"},
     "cuda_wheel/runtime/parts/user_cache.py": {"fcntl", "getuid", "sys.platform"},
     "cuda_wheel/torch/arithmetic.py": {"sys.platform"},
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
-library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them, groups of processes; what
+library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them, groups of processes, code for the host in an image; what
 a file's times tell, which build a library is, where its package has it, and how the C library is called; and on a cluster, whether machines are equal. What `script_reader` names are
 the words of other programs, which it reads.
 Review any other module before you add it to this table."""

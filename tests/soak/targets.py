@@ -391,7 +391,7 @@ def signatures(data: bytes) -> None:
     _tried(
         extern_table,
         plan,
-        [(Target.parse("compute_80"), "k.cu", ("ptx", "80", text.encode()))],
+        [(Target.parse("compute_80"), "k.cu", ("ptx", "80", text.encode()), "")],
         raises=CudaWheelError,
     )
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
-from functools import cache
 from glob import glob
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from cuda_wheel.builder.errors import CompileError, ToolchainError
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.toolchain.find import library_build
 from cuda_wheel.builder.toolchain.packages import search_roots
+from cuda_wheel.builder.toolchain.process_group import lead_group
 from cuda_wheel.builder.toolchain.toolchain import Tileiras, Toolchain
 
 __all__ = ["HOSTS", "assemble_tile_ir", "find_tileiras"]
@@ -80,7 +79,7 @@ def _supported(program: str) -> tuple[int, ...]:
 def assemble_tile_ir(program: str, tile_ir: bytes, number: int, host: str, opt_level: int = 3) -> bytes:
     """Return the cubin of Tile IR for a compute capability (90 is 9.0) and one of HOSTS. Raises CompileError with
     what tileiras prints."""
-    _lead_group()
+    lead_group()
     system, processor = host.split("-")
     with new_folder() as folder:
         source, cubin = Path(folder, "module.tileir"), Path(folder, "module.cubin")
@@ -96,13 +95,3 @@ def assemble_tile_ir(program: str, tile_ir: bytes, number: int, host: str, opt_l
             reason = (done.stderr or done.stdout).strip() or f"it ended with {done.returncode}"
             raise CompileError(reason.replace(str(folder) + os.sep, ""))
         return cubin.read_bytes()
-
-
-@cache
-def _lead_group() -> None:
-    """Make this process lead a group of processes, with which `kill_group` ends the assembler too."""
-    if sys.platform != "win32":
-        try:
-            os.setpgid(0, 0)
-        except OSError:  # it leads a session
-            return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.toolchain.find import library_build
+from cuda_wheel.builder.toolchain.process_group import lead_group
 from cuda_wheel.builder.toolchain.toolchain import PythonCompiler
 from cuda_wheel.runtime.manifest import Version, parse_version
 
@@ -44,9 +44,7 @@ def import_triton() -> Any:
     for name in [each for each in os.environ if each.startswith("TRITON_") or each in _FURTHER]:
         if not _KEPT.fullmatch(name):
             del os.environ[name]
-    if sys.platform != "win32":
-        with suppress(OSError):  # the process leads a session
-            os.setpgid(0, 0)  # Triton starts assemblers, which `kill_group` ends with this process
+    lead_group()  # Triton starts assemblers
     # Line information contains absolute paths.
     os.environ |= {"TRITON_ALWAYS_COMPILE": "1", "TRITON_DISABLE_LINE_INFO": "1"}
     os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # the default, of which Triton 3.9 warns

@@ -179,7 +179,7 @@ def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str
 
 
 def kill_group(process: int) -> None:
-    """Kill a worker with its children, if it leads a group of processes, as after `toolchain.triton.import_triton`.
+    """Kill a worker with its children, if it leads a group of processes, as after `toolchain.process_group.lead_group`.
 
     Do nothing for any other process, for one that has ended, and on Windows.
     """
