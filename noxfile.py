@@ -250,9 +250,8 @@ def jax(session: nox.Session, release: str) -> None:
     """Run the tests of JAX operators with the oldest release that they support, or the newest, on the CPU."""
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.install(f"jax{release}", f"jaxlib{release}", "flatbuffers")
-    session.run(
-        "pytest", "tests/jax", "tests/project/test_example_projects.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"}
-    )
+    tested = ["tests/jax", "tests/triton/test_operators.py", "tests/project/test_example_projects.py"]
+    session.run("pytest", *tested, *session.posargs, env={"JAX_PLATFORMS": "cpu"})
 
 
 @nox.session(venv_backend=INSTALLER)
@@ -260,7 +259,8 @@ def pytorch(session: nox.Session) -> None:
     """Run the tests of PyTorch operators with the newest release, on the CPU. On Linux this downloads some 3 GB."""
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.install("torch")
-    session.run("pytest", *PARALLEL, "tests/torch", "tests/operators", *session.posargs)
+    tested = ["tests/torch", "tests/operators", "tests/triton/test_operators.py"]
+    session.run("pytest", *PARALLEL, *tested, *session.posargs)
 
 
 @nox.session(venv_backend=INSTALLER)

@@ -130,7 +130,7 @@ def test_kernels_in_pages_without_a_project_compile(tmp_path: Path, cuda_wheel, 
     shown = {block.title: block.text for block in BLOCKS.values() if block.title.startswith("src/")}
     built = {path for project in PROJECTS.values() for path in project}
     kernels = {title.rpartition("/")[2]: text for title, text in shown.items() if title not in built}
-    assert len(kernels) >= 2
+    assert kernels
     files = PROJECTS["README.md-1"] | {f"src/saxpy_demo/{name}": text for name, text in kernels.items()}
     project = write_files(tmp_path / "project", **files)
     pyproject = project / "pyproject.toml"

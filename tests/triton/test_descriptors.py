@@ -196,7 +196,7 @@ def test_a_launch_passes_a_tensor_map_and_the_shape_and_strides(site: None, driv
     assert driver.asked == []  # the tensor maps are kept
     line = cuda_wheel.load("demo.maps")["copied_line"]
     values = expanded(line, tensor("float32", (512,), (1,)), described(tensor("float32", (500,), (1,)), [128]), 128)
-    assert values[1:] == [CONTENT, 500, 1] and driver.asked[1:6] == [1, 0x1000, [500], [], [128]]
+    assert values[1:] == [CONTENT, 500, 1] and driver.asked[1:6] == [1, 0x1000, [500], [16], [128]]
 
 
 def test_before_9_0_a_launch_passes_the_address(site: None, driver: Driver, use: Callable[..., Driver]) -> None:

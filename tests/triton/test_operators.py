@@ -83,8 +83,7 @@ def test_a_program_has_the_variant_for_shapes_and_numbers(output: None) -> None:
 
 
 def test_constants_options_and_tuned_parameters_choose(output: None) -> None:
-    import jax.numpy as jnp
-
+    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
     larger = jax_operator(values=SCALE["values"] | {"BLOCK": 1024})
     (launch,) = launches_of(lambda x: larger(x, 0.5), jnp.zeros(1000))
     assert dict(launch["macros"])["BLOCK"] == "1024" and launch["grid"] == [1, 1, 1]
@@ -102,8 +101,7 @@ def test_constants_options_and_tuned_parameters_choose(output: None) -> None:
 
 
 def test_optional_arrays_one_and_scratch_memory(output: None) -> None:
-    import jax.numpy as jnp
-
+    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
     strided = jax_operator(
         kernel="strided",
         values={"n": lambda x_ptr: x_ptr.size, "stride": 1, "BLOCK": 128},
