@@ -98,6 +98,23 @@ def test_a_kernel_whose_parameters_have_the_names_of_launchs_own_is_launched(use
         assert launched.pop()[:2] == (1, (2, 3)), name
 
 
+def test_the_sign_of_a_constant_of_zero_counts(use: Callable[..., Driver]) -> None:
+    from cuda_wheel.runtime.parts.triton.kernels import TritonKernel
+
+    keys = []
+
+    class Recorded(TritonKernel):
+        def _launch(self, *args: Any, **named: Any) -> None:
+            keys.append(args[-1])
+
+    parameters = (("n", "argument", None), ("F", "constant", None))
+    variants = [{"n": "i32", "F": 0.0}, {"n": "i32", "F": -0.0}]
+    kernel = Recorded("demo.cases", "demo.cases:odd", parameters, variants, lambda macros: None)  # type: ignore[arg-type,return-value]
+    for constant in (0.0, -0.0, 0.0, 0):
+        kernel.launch(1, 2, constant)
+    assert keys[0] == keys[2] and len({*keys}) == 3 and None not in keys
+
+
 def test_what_triton_tunes_may_be_left_out_and_what_it_computes_may_not(module: tuple[Any, Driver]) -> None:
     copy = module[0]["tuned_copy"]
     assert [(each["BLOCK"], each["num_warps"]) for each in copy.variants] == [(64, 2), (64, 4), (256, 2), (256, 4)]
