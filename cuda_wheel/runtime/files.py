@@ -91,7 +91,7 @@ class ModuleFiles:
 
     def _open(self, file: str) -> Any:
         if self.folder is not None:
-            return open(os.path.join(self.folder, file), "rb", 0)
+            return open(os.path.join(self.folder, file), "rb")
         if self.contents is not None:
             return io.BytesIO(self.contents[file])
         from .parts.importers import open_file  # rare
