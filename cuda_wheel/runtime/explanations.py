@@ -18,7 +18,7 @@ __all__ = [
 
 
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
-    """Return the message of NoImageError."""
+    """Return the message of NoImageError: the GPU, the driver, every image with its reason, and what helps."""
     images = "".join(f"\n  {rejection.image}: {rejection.reason}" for rejection in resolution.rejected)
     return (
         f"{manifest.full_name} has no image for a GPU of compute capability {dotted(capability)} "
@@ -46,7 +46,7 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version, forbid
 
 
 def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
-    """Return advice: update the driver or, if that helps, install nvJitLink."""
+    """Return advice: update the driver or, if that helps, install nvJitLink. `images` suit the GPU, not `driver`."""
     # nvJitLink compiles PTX by itself; the package index has it for these releases.
     if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in images):
         return "Update the NVIDIA driver."
@@ -69,7 +69,7 @@ FORKED = (
 )
 
 STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
-"""CUresult numbers of errors in a running kernel, such as CUDA_ERROR_ILLEGAL_ADDRESS.
+"""CUresult numbers of errors in a running kernel, such as CUDA_ERROR_ILLEGAL_ADDRESS. Every later CUDA call fails.
 Source: CUDA Driver API, CUresult."""
 
 STICKY_ERROR_HELP = (

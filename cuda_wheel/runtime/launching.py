@@ -153,7 +153,9 @@ class Slot:
 
 def allow_block(kernel: "HasHandle", threads: int, shared_memory: int) -> None:
     """Raise ArgumentError if the current GPU cannot run a block of so many threads and bytes of dynamic shared memory.
-    Above the driver's default limit, opt in to the largest that the GPU has."""
+
+    Above the driver's default limit, opt in to the largest shared memory that the GPU has.
+    """
     max_threads = kernel_attribute("MAX_THREADS_PER_BLOCK", kernel)
     if threads > max_threads:
         raise ArgumentError(
