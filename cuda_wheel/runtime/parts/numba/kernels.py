@@ -17,6 +17,7 @@ from ...generated import define
 from ...launching import launcher_of
 from ...manifest import PythonParameter
 from ...module import Kernel, Module
+from ..python_kernels.launches import INTERFACE_TYPES, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .signatures import SCALARS, Type, read_type
 
@@ -26,9 +27,9 @@ __all__ = ["NumbaKernel", "NumbaModule"]
 _ELEMENTS = {dtype: element for element, (_, dtype) in SCALARS.items()}
 """Name of an array's element type -> Numba's name: "bool" -> "boolean"."""
 
-_INTERFACE_TYPES = {"b1": "boolean", "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64"} | {
+_INTERFACE_TYPES = {code: _ELEMENTS[name] for code, name in INTERFACE_TYPES.items()} | {
+    "c8": "complex64",
     "c16": "complex128",
-    **{f"{kind[0]}{size}": f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)},
 }
 """Type in `__cuda_array_interface__`, without the byte order -> Numba's name: "f4" -> "float32"."""
 
@@ -433,17 +434,11 @@ class NumbaKernel:
         def distance(at: int) -> int:
             return sum(_distance(type_, each) for type_, each in zip(self._types[at], described, strict=True))
 
-        nearest = sorted(range(len(self._types)), key=distance)[:5]
-        listed = "".join(
-            "\n  " + ", ".join(f"{name}: {type_}" for name, type_ in zip(self._names, self._types[at], strict=True))
-            for at in nearest
-        )
-        more = f"\n  and {len(self._types) - len(nearest)} more" if len(self._types) > len(nearest) else ""
-        return (
-            f"{self._module}: {self.name} was not compiled for ({asked}). It was compiled for, the nearest first:"
-            f"{listed}{more}\nAdd what is missing to arguments of its [[tool.cuda-wheel.numba]], and build the wheel "
-            "again."
-        )
+        compiled = [
+            ", ".join(f"{name}: {type_}" for name, type_ in zip(self._names, self._types[at], strict=True))
+            for at in sorted(range(len(self._types)), key=distance)
+        ]
+        return nothing_fits(f"{self._module}: {self.name}", "numba", f"({asked})", compiled)
 
     def __repr__(self) -> str:
         return f"<NumbaKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"

@@ -13,16 +13,12 @@ from ...errors import ArgumentError, need
 from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
+from ..python_kernels.launches import INTERFACE_TYPES, blocks_of, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .signatures import HINTS, OPTIONS, TYPES, Type, level_of, read_type
 
 __all__ = ["TileKernel", "TileModule"]
 
-
-_INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float64"} | {
-    f"{kind[0]}{size}": f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)
-}
-"""Type in `__cuda_array_interface__`, without the byte order -> name of the element type: "f4" -> "float32"."""
 
 _MISSING = object()
 
@@ -94,7 +90,7 @@ class TileKernel:
         values, options = self._values(args, named)
         seen = [self._seen(value) for value in values]
         prepared = self._prepare(seen, options)
-        blocks = self._grid(grid)
+        blocks = blocks_of(self.name, grid)
         if 0 not in blocks:
             prepared.launch(blocks, 1, *_flat(values, seen, prepared.types), stream=stream)
 
@@ -109,7 +105,7 @@ class TileKernel:
         values, options = self._values(args, named)
         seen = [self._seen(value) for value in values]
         prepared = self._prepare(seen, options)
-        blocks = self._grid(grid)
+        blocks = blocks_of(self.name, grid)
         if 0 in blocks:
             return lambda *others: None
         inner = prepared.kernel.bind(blocks, 1, *_flat(values, seen, prepared.types), stream=stream)
@@ -186,16 +182,6 @@ class TileKernel:
                 values[at] = default
         return values, options
 
-    def _grid(self, grid: Any) -> tuple[int, ...]:
-        """Return the numbers of tile blocks; raises ArgumentError."""
-        try:
-            blocks = tuple(map(int, grid)) if hasattr(grid, "__len__") else (int(grid),)
-        except (TypeError, ValueError):
-            blocks = ()
-        if not 1 <= len(blocks) <= 3 or min(blocks) < 0:
-            raise ArgumentError(f"{self.name}: grid must be one to three numbers of 0 and more, not {value_text(grid)}")
-        return blocks
-
     def _seen(self, value: Any) -> Any:
         """Return what the choice of a variant needs to know of an argument: an `_Array`, or a number of Python.
 
@@ -243,7 +229,7 @@ class TileKernel:
             name = str(array.dtype).rpartition(".")[2]  # "torch.float32", "float32"
         else:  # "<f4"
             name = str(array.__cuda_array_interface__["typestr"])
-            name = _INTERFACE_TYPES.get(name[1:], name)
+            name = INTERFACE_TYPES.get(name[1:], name)
         if name not in TYPES:
             raise ArgumentError(
                 f"{self.name}: an array of {name or 'an unknown element type'} is of no type that cuTile kernels "
@@ -312,16 +298,11 @@ class TileKernel:
         def differing(compiled: Mapping[str, Any]) -> int:
             return sum(str(compiled.get(name)) != str(value) for name, value in pairs)
 
-        nearest = sorted(self._variants, key=differing)[:5]
-        listed = "".join(
-            "\n  " + ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
-            for each in nearest
-        )
-        more = f"\n  and {len(self._variants) - len(nearest)} more" if len(self._variants) > len(nearest) else ""
-        return (
-            f"{self._module}: {self.name} was not compiled for {asked}. It was compiled for, the nearest first:{listed}"
-            f"{more}\nAdd what is missing to arguments of its [[tool.cuda-wheel.tile]], and build the wheel again."
-        )
+        compiled = [
+            ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
+            for each in sorted(self._variants, key=differing)
+        ]
+        return nothing_fits(f"{self._module}: {self.name}", "tile", asked, compiled)
 
     def __repr__(self) -> str:
         return f"<TileKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"

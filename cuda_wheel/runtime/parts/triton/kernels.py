@@ -17,6 +17,7 @@ from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
+from ..python_kernels.launches import INTERFACE_TYPES, blocks_of, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .descriptors import Descriptors, block_of, is_descriptor
 from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
@@ -30,11 +31,6 @@ _MISSING = Missing()
 
 _ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element != "u1"}
 """Name of an array's element type -> Triton's name: "float32" -> "fp32"."""
-
-_INTERFACE_TYPES = {"b1": "bool", "f2": "float16", "f4": "float32", "f8": "float64"} | {
-    f"{kind[0]}{size}": f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)
-}
-"""Type in `__cuda_array_interface__`, without the byte order -> name of the element type: "f4" -> "float32"."""
 
 _ANY = ":?"
 """In the place of a hint: the address or number may be any. Alone: the constant may be any."""
@@ -324,7 +320,7 @@ class TritonKernel:
                 name = str(array.dtype).rpartition(".")[2]  # "torch.float32", "float32"
             else:  # "<f4"
                 name = str(array.__cuda_array_interface__["typestr"])
-                name = _INTERFACE_TYPES.get(name[1:], name)
+                name = INTERFACE_TYPES.get(name[1:], name)
             element = _ELEMENTS.get(name)
             if element is None:
                 raise ArgumentError(
@@ -339,12 +335,7 @@ class TritonKernel:
         """Return the numbers of blocks; raises ArgumentError."""
         if callable(grid):
             grid = grid({**dict(zip(self._names, values, strict=True)), **prepared.constants})
-        try:
-            blocks = tuple(map(int, grid)) if hasattr(grid, "__len__") else (int(grid),)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"{self.name}: grid must be one to three numbers, not {value_text(grid)}") from None
-        if not 1 <= len(blocks) <= 3 or min(blocks) < 0:
-            raise ArgumentError(f"{self.name}: grid must be one to three numbers of 0 and more, not {value_text(grid)}")
+        blocks = blocks_of(self.name, grid)
         return (blocks[0] * prepared.blocks, *blocks[1:])
 
     def check(self, args: Sequence[Any], named: Mapping[str, Any], is_unknown: Callable[[Any], bool]) -> None:
@@ -441,16 +432,11 @@ class TritonKernel:
         def differing(compiled: _Compiled) -> int:
             return sum(str(compiled.get(name)) != str(value) for name, value in pairs)
 
-        nearest = sorted(self._variants, key=differing)[:5]
-        listed = "".join(
-            "\n  " + ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
-            for each in nearest
-        )
-        more = f"\n  and {len(self._variants) - len(nearest)} more" if len(self._variants) > len(nearest) else ""
-        return (
-            f"{self._module}: {self.name} was not compiled for {asked}. It was compiled for, the nearest first:{listed}"
-            f"{more}\nAdd what is missing to arguments of its [[tool.cuda-wheel.triton]], and build the wheel again."
-        )
+        compiled = [
+            ", ".join(f"{name}={each[name]}" for name in (*self._names, *OPTIONS) if name in each)
+            for each in sorted(self._variants, key=differing)
+        ]
+        return nothing_fits(f"{self._module}: {self.name}", "triton", asked, compiled)
 
     def _loaded(self, compiled: _Compiled) -> _Prepared:
         """Load a variant, and prepare its launches."""
