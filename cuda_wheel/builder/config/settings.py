@@ -374,6 +374,28 @@ class ModuleConfig(Settings):
 OWN_ARCHITECTURES: Kind[Architectures | None] = Kind(ARCHITECTURES.parse, ARCHITECTURES.schema)
 
 
+# The keys that every table of Python kernels has. Each table lists them among its own, in the order of the reference.
+
+
+def _kernel_key() -> Any:
+    return _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
+
+
+def _module_name_key() -> Any:
+    return _key(
+        STRING,
+        "",
+        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
+        "",
+    )
+
+
+def _own_architectures_key() -> Any:
+    return _key(
+        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
+    )
+
+
 class PythonKernelConfig:
     """One table of kernels in a language of Python functions: a kernel, and what to compile it for."""
 
@@ -403,13 +425,8 @@ class TritonConfig(PythonKernelConfig):
 
     language = "triton"
 
-    kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
-    name: str = _key(
-        STRING,
-        "",
-        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
-        "",
-    )
+    kernel: str = _kernel_key()
+    name: str = _module_name_key()
     arguments: Rows = _key(
         ARGUMENTS,
         (),
@@ -429,9 +446,7 @@ class TritonConfig(PythonKernelConfig):
     options: Variant = _key(
         OTHER_OPTIONS, (), "Further options of Triton's compiler, such as `{ maxnreg = 128 }`.", "{}"
     )
-    architectures: Architectures | None = _key(
-        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
-    )
+    architectures: Architectures | None = _own_architectures_key()
 
     def check(self, own: Mapping[str, Any], where: str) -> None:
         for key in ("num-warps", "num-stages", "num-ctas"):
@@ -454,13 +469,8 @@ class NumbaConfig(PythonKernelConfig):
 
     language = "numba"
 
-    kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
-    name: str = _key(
-        STRING,
-        "",
-        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
-        "",
-    )
+    kernel: str = _kernel_key()
+    name: str = _module_name_key()
     arguments: Rows = _key(
         NUMBA_ARGUMENTS,
         (),
@@ -477,9 +487,7 @@ class NumbaConfig(PythonKernelConfig):
     max_registers: int = _key(
         REGISTERS, 0, "Registers that a thread may have; the default is what the kernel's decorator says.", ""
     )
-    architectures: Architectures | None = _key(
-        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
-    )
+    architectures: Architectures | None = _own_architectures_key()
 
     def variants(self, where: str) -> list[Variant]:
         return numba_variants(self.kernel, self.arguments, self.fastmath, self.opt, self.max_registers, where)
@@ -491,13 +499,8 @@ class TileConfig(PythonKernelConfig):
 
     language = "tile"
 
-    kernel: str = _key(KERNEL_PATH, "", 'The kernel, as "MODULE:FUNCTION": "demo.ops:add". Required.', "")
-    name: str = _key(
-        STRING,
-        "",
-        "The dotted name to load it by; several tables may have one name. The default is the kernel's Python module.",
-        "",
-    )
+    kernel: str = _kernel_key()
+    name: str = _module_name_key()
     arguments: Rows = _key(
         TILE_ARGUMENTS,
         (),
@@ -514,9 +517,7 @@ class TileConfig(PythonKernelConfig):
     options: Variant = _key(
         TILE_OPTIONS, (), "Further options of cuTile's compiler: `opt_level` and `num_worker_warps`.", "{}"
     )
-    architectures: Architectures | None = _key(
-        OWN_ARCHITECTURES, None, "What to compile this kernel for; the default is the project's `architectures`.", ""
-    )
+    architectures: Architectures | None = _own_architectures_key()
 
     def variants(self, where: str) -> list[Variant]:
         return tile_variants(self.kernel, self.arguments, self.num_ctas, self.occupancy, self.options, where)
