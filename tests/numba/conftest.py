@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.demo_projects import built
 from tests.support.numba_project import write_numba_project
-from tests.support.processes import run_cuda_wheel
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +19,5 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     project = write_numba_project(
         folder / "project", '\n[tool.cuda-wheel]\narchitectures = ["75-virtual", "90-real"]\n'
     )
-    result = run_cuda_wheel("build", "-o", folder / "output", project)
-    assert result.returncode == 0, result.stdout
-    return project, folder / "output", result.stdout
+    output = folder / "output"
+    return project, output, built(project, output=output)

@@ -13,6 +13,7 @@ import pytest
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.numba.signatures import KERNEL, read_type
+from tests.support.demo_projects import built, failed
 from tests.support.numba_project import HEAD, write_numba_project
 from tests.support.processes import build_wheel, run, run_cuda_wheel
 from tests.support.wheels import contents
@@ -49,19 +50,6 @@ def write(root: Path, text: str = TEXT, table: str = DOUBLE, **others: str) -> P
 
 def read(folder: Path, module: str = "cases") -> tuple[Manifest, ...]:
     return all_manifests((folder / f"demo/{module}.fatbin.json").read_bytes(), "the manifest")
-
-
-def built(root: Path, *options: object, **environ: str) -> str:
-    result = run_cuda_wheel("build", "-o", root / "output", *options, root, **environ)
-    assert result.returncode == 0, result.stdout
-    return result.stdout
-
-
-def failed(root: Path, **environ: str) -> str:
-    result = run_cuda_wheel("build", "-o", root / "output", root, **environ)
-    assert result.returncode == 1 and "Traceback" not in result.stdout, result.stdout
-    assert not (root / "output").exists()
-    return " ".join(result.stdout.split())
 
 
 def ptx_of(output: Path, name: str, module: str = "cases") -> list[str]:

@@ -11,26 +11,14 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.tileiras import find_tileiras
 from cuda_wheel.runtime.manifest import parse_version
+from tests.support.demo_projects import pyproject_head
 from tests.support.projects import ROOT
 
 __all__ = ["HEAD", "need_tileiras", "write_cutile_project", "write_tile_project"]
 
 SOURCE = ROOT / "tests/tile/kernels.cu"
 
-HEAD = """
-[build-system]
-requires = ["hatchling", "cuda-wheel[cu13]", "nvidia-cuda-tileiras>=13.3"]
-build-backend = "hatchling.build"
-[project]
-name = "demo"
-version = "1"
-requires-python = ">=3.10"
-[tool.hatch.build.targets.wheel.hooks.cuda]
-[tool.hatch.build.targets.wheel]
-packages = ["demo"]
-[tool.cuda-wheel]
-std = "c++20"
-"""
+HEAD = pyproject_head("cuda-wheel[cu13]", "nvidia-cuda-tileiras>=13.3") + '[tool.cuda-wheel]\nstd = "c++20"\n'
 """The pyproject.toml of a project with the package demo, up to the settings of cuda-wheel."""
 
 MODULE = """

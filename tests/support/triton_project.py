@@ -5,24 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from tests.support.demo_projects import pyproject_head
 from tests.support.projects import ROOT
 
 __all__ = ["CLUSTERS", "DESCRIPTORS", "HEAD", "write_triton_project"]
 
 CASES = ROOT / "tests/triton/cases.py"
 
-HEAD = """
-[build-system]
-requires = ["hatchling", "cuda-wheel[cu12]", "triton"]
-build-backend = "hatchling.build"
-[project]
-name = "demo"
-version = "1"
-requires-python = ">=3.10"
-[tool.hatch.build.targets.wheel.hooks.cuda]
-[tool.hatch.build.targets.wheel]
-packages = ["demo"]
-"""
+HEAD = pyproject_head("cuda-wheel[cu12]", "triton")
 """The pyproject.toml of a project with the package demo, without kernels."""
 
 PYPROJECT = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import run_cuda_wheel
+from tests.support.demo_projects import built
 from tests.support.tile_project import need_tileiras, write_cutile_project, write_tile_project
 
 
@@ -17,9 +17,8 @@ def tiles(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     need_tileiras()
     folder = tmp_path_factory.mktemp("tile")
     project = write_tile_project(folder / "project", 'architectures = ["75", "80", "90", "120-real"]\n')
-    result = run_cuda_wheel("build", "-o", folder / "output", project)
-    assert result.returncode == 0, result.stdout
-    return project, folder / "output", result.stdout
+    output = folder / "output"
+    return project, output, built(project, output=output)
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +28,5 @@ def cutile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     need_tileiras()
     folder = tmp_path_factory.mktemp("cutile")
     project = write_cutile_project(folder / "project", 'architectures = ["90-real"]\n')
-    result = run_cuda_wheel("build", "-o", folder / "output", project)
-    assert result.returncode == 0, result.stdout
-    return project, folder / "output", result.stdout
+    output = folder / "output"
+    return project, output, built(project, output=output)

@@ -16,6 +16,7 @@ from cuda_wheel.builder.toolchain.tileiras import HOSTS
 from cuda_wheel.runtime.manifest import Image, Manifest
 from cuda_wheel.runtime.parts.formats.elf import read_elf
 from cuda_wheel.runtime.parts.tile_hosts import this_host
+from tests.support.demo_projects import failed
 from tests.support.driver import Driver
 from tests.support.processes import build_wheel, run_cuda_wheel
 from tests.support.tile_project import HEAD, need_tileiras, write_tile_project
@@ -38,13 +39,6 @@ def project_of(root: Path, text: str, settings: str = 'architectures = ["90"]\n'
     write_tile_project(root, settings, table)
     (root / "demo/kernels.cu").write_text(text)
     return root
-
-
-def failed(root: Path) -> str:
-    result = run_cuda_wheel("build", "-o", root / "output", root)
-    assert result.returncode == 1 and "Traceback" not in result.stdout, result.stdout
-    assert not (root / "output").exists()
-    return " ".join(result.stdout.split())
 
 
 def image_bytes(folder: Path, image: Image) -> bytes:

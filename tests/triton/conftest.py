@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import run_cuda_wheel
+from tests.support.demo_projects import built
 from tests.support.triton_project import write_triton_project
 
 
@@ -19,6 +19,5 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     project = write_triton_project(
         folder / "project", '\n[tool.cuda-wheel]\narchitectures = ["80-virtual", "90-real"]\n'
     )
-    result = run_cuda_wheel("build", "-o", folder / "output", project)
-    assert result.returncode == 0, result.stdout
-    return project, folder / "output", result.stdout
+    output = folder / "output"
+    return project, output, built(project, output=output)

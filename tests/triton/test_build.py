@@ -12,6 +12,7 @@ import pytest
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.triton.signatures import KERNEL
+from tests.support.demo_projects import built, failed
 from tests.support.processes import build_wheel, run, run_cuda_wheel
 from tests.support.triton_project import HEAD, write_triton_project
 from tests.support.wheels import contents
@@ -37,19 +38,6 @@ ARGUMENTS = 'arguments = { out_ptr = "*fp32:16", x_ptr = "*fp32:16", n = "i32", 
 
 def read(folder: Path, module: str = "cases") -> tuple[Manifest, ...]:
     return all_manifests((folder / f"demo/{module}.fatbin.json").read_bytes(), "the manifest")
-
-
-def built(root: Path, *options: object, **environ: str) -> str:
-    result = run_cuda_wheel("build", "-o", root / "output", *options, root, **environ)
-    assert result.returncode == 0, result.stdout
-    return result.stdout
-
-
-def failed(root: Path) -> str:
-    result = run_cuda_wheel("build", "-o", root / "output", root)
-    assert result.returncode == 1 and "Traceback" not in result.stdout, result.stdout
-    assert not (root / "output").exists()
-    return " ".join(result.stdout.split())
 
 
 def test_each_variant_has_its_targets_and_what_a_launch_needs(cases: Cases) -> None:
