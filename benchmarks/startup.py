@@ -23,7 +23,7 @@ from pathlib import Path
 from _interleave import compare
 from _results import Goal, Result
 
-__all__ = ["CONTEXT", "READY", "installed", "measure", "printed", "started", "symbol_of"]
+__all__ = ["CONTEXT", "READY", "first_launch", "installed", "measure", "printed", "started", "symbol_of"]
 
 CONTEXT = """
 from cuda.bindings import driver
@@ -36,6 +36,17 @@ READY = """
 import time
 assert ready
 print(time.monotonic_ns())
+"""
+FIRST_LAUNCH = """
+import time
+import torch
+x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
+torch.cuda.synchronize()
+began = time.perf_counter_ns()
+{launch}
+torch.cuda.synchronize()
+assert out.eq(2).all()
+print(time.perf_counter_ns() - began)
 """
 BY_HAND = "cuda.bindings by hand"
 OURS = "cuda_wheel.load"
@@ -106,6 +117,15 @@ def started(program: str, site: Path, **environ: str) -> float:
     """Return the milliseconds from just before the start of a process until its kernel is ready."""
     before = time.monotonic_ns()
     return (printed(program, site, **environ) - before) / 1e6
+
+
+def first_launch(launch: str, site: Path) -> float:
+    """Return the milliseconds that a process needs for its first launch, until the kernel ends.
+
+    `launch`: code that imports what it needs, and adds the tensors `x` and `y` of 1,024 numbers into `out`. PyTorch has
+    made the context and the tensors before.
+    """
+    return printed(FIRST_LAUNCH.format(launch=launch), site) / 1e6
 
 
 def printed(program: str, site: Path, **environ: str) -> int:

@@ -6,8 +6,6 @@ numbers, so that the time is the host's. The benchmark needs a GPU, PyTorch and 
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 from _interleave import compare
 from _results import Goal, Result
 from launch import LAUNCHES, Call, microseconds
-from startup import installed
+from startup import first_launch, installed
 
 __all__ = ["measure"]
 
@@ -24,17 +22,6 @@ TRITON, LAUNCH, BIND = "Triton's kernel[grid](...)", "launch", "bind"
 TRITON_OP, OPERATOR = "torch.library.triton_op", "cuda_wheel.torch.operator"
 SIZE = 1024
 
-FIRST = """
-import sys, time
-import torch
-x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
-torch.cuda.synchronize()
-began = time.perf_counter()
-{launch}
-torch.cuda.synchronize()
-assert out.eq(2).all()
-print((time.perf_counter() - began) * 1e3)
-"""
 OURS = """
 import cuda_wheel
 cuda_wheel.load("triton_demo.kernels.elementwise")["add"].launch((1,), x, y, out, 1024, BLOCK=1024)
@@ -139,17 +126,11 @@ def _operators(rounds: int | None) -> Result:
 
 
 def _first_launch(site: Path, rounds: int | None) -> Result:
-    def timed(launch: str) -> float:
-        environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
-        program = FIRST.format(launch=launch)
-        done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
-        return float(done.stdout)
-
     return compare(
         "The first launch of a Triton kernel in a process",
         "From the import of the library to the end of the kernel, after PyTorch has made the context and the arrays. "
         "Triton's caches are warm: nothing is compiled.",
-        {TRITON: partial(timed, THEIRS), LAUNCH: partial(timed, OURS)},
+        {TRITON: partial(first_launch, THEIRS, site), LAUNCH: partial(first_launch, OURS, site)},
         rounds or 10,
         goals=[Goal(LAUNCH, TRITON, times=0.2)],
     )
