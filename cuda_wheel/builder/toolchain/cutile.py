@@ -16,8 +16,8 @@ from typing import Any
 
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.toolchain.find import library_build
-from cuda_wheel.builder.toolchain.toolchain import PythonCompiler
-from cuda_wheel.runtime.manifest import Version, dotted, parse_version
+from cuda_wheel.builder.toolchain.toolchain import PythonCompiler, check_release
+from cuda_wheel.runtime.manifest import Version, dotted
 
 __all__ = ["FIRST_CUTILE", "find_cutile", "import_cutile", "tile_ir_of"]
 
@@ -41,13 +41,8 @@ def import_cutile() -> Any:
         ) from None
     except Exception as error:
         raise ToolchainError(f"cuTile cannot be imported: {type(error).__name__}: {error}") from error
-    release = _release()
-    with suppress(ValueError):
-        if parse_version(release) >= FIRST_CUTILE:
-            return cuda.tile
-    raise ToolchainError(
-        f"cuTile {release or 'of an unknown release'} is installed: cuda-wheel needs {dotted(FIRST_CUTILE)} or later."
-    )
+    check_release("cuTile", _release(), FIRST_CUTILE)
+    return cuda.tile
 
 
 def _release() -> str:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.toolchain.toolchain import PythonCompiler
-from cuda_wheel.runtime.manifest import Version, dotted, parse_version
+from cuda_wheel.builder.toolchain.toolchain import PythonCompiler, check_release
+from cuda_wheel.runtime.manifest import Version
 
 __all__ = ["FIRST_RELEASE", "compile_kernel", "find_numba", "import_numba", "numba_type", "set_target", "set_toolchain"]
 
@@ -42,12 +42,7 @@ def import_numba() -> Any:
             '"numba-cuda==0.30.4".'
         ) from None
     release = str(numba_cuda.__version__)
-    try:
-        is_known = parse_version(release) >= FIRST_RELEASE
-    except ValueError:
-        is_known = False
-    if not is_known:
-        raise ToolchainError(f"numba-cuda {release} is installed: cuda-wheel needs {dotted(FIRST_RELEASE)} or later.")
+    check_release("numba-cuda", release, FIRST_RELEASE)
     # A worker reads no .pth files; that of numba-cuda imports this module, which puts its numba.cuda in Numba's place.
     with suppress(ModuleNotFoundError):
         import _numba_cuda_redirector  # noqa: F401

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.tables import VERSION, read_table
-from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 
 __all__ = [
     "CCCL_OF_CUDA_12",
@@ -25,6 +27,7 @@ __all__ = [
     "Tileiras",
     "Toolchain",
     "ToolchainPart",
+    "check_release",
 ]
 
 
@@ -203,6 +206,16 @@ class PythonCompiler(NamedTuple):
     """Identifier of the exact build of its compiler and of its assemblers."""
     packages: tuple[str, ...]
     """Distributions that the compiler consists of, the one with `release` first: ("triton",)."""
+
+
+def check_release(name: str, release: str, first: Version) -> None:
+    """Raise ToolchainError if the release of a compiler of Python kernels is older than `first`, or is not known."""
+    with suppress(ValueError):
+        if parse_version(release) >= first:
+            return
+    raise ToolchainError(
+        f"{name} {release or 'of an unknown release'} is installed: cuda-wheel needs {dotted(first)} or later."
+    )
 
 
 class Tileiras(NamedTuple):

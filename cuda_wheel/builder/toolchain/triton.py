@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +18,8 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.builder.toolchain.find import library_build
 from cuda_wheel.builder.toolchain.process_group import lead_group
-from cuda_wheel.builder.toolchain.toolchain import PythonCompiler
-from cuda_wheel.runtime.manifest import Version, parse_version
+from cuda_wheel.builder.toolchain.toolchain import PythonCompiler, check_release
+from cuda_wheel.runtime.manifest import Version
 
 __all__ = ["FIRST_RELEASE", "CompiledKernel", "compile_kernel", "find_triton", "import_triton"]
 
@@ -60,14 +60,8 @@ def import_triton() -> Any:
         ) from None
     except Exception as error:
         raise ToolchainError(f"Triton cannot be imported: {type(error).__name__}: {error}") from error
-    release = str(getattr(triton, "__version__", ""))
-    with suppress(ValueError):
-        if parse_version(release) >= FIRST_RELEASE:
-            return triton
-    first = ".".join(map(str, FIRST_RELEASE))
-    raise ToolchainError(
-        f"Triton {release or 'of an unknown release'} is installed: cuda-wheel needs {first} or later."
-    )
+    check_release("Triton", str(getattr(triton, "__version__", "")), FIRST_RELEASE)
+    return triton
 
 
 def find_triton() -> PythonCompiler:
