@@ -1,5 +1,5 @@
-"""Measure one launch from Python: cuda-wheel with and without checks and bound, the driver's call, cuda.core, CuPy and
-PyTorch.
+"""Measure one launch from Python: cuda-wheel with and without checks and bound, the driver's call, cuda.core, CuPy,
+PyTorch, Triton and C++.
 
 `python benchmarks/launch.py WHEEL [ROUNDS]`: WHEEL is a wheel of `fixtures/saxpy`. A round is 400 launches of a kernel
 on 1,024 elements, which the driver's queue holds without waiting. All contenders of a table have the same arguments,
@@ -12,11 +12,12 @@ import ctypes
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from _extensions import pytorch_extension, tvm_ffi_module
 from _interleave import compare
 from _results import Goal, Result
 from cuda.bindings import driver
@@ -53,20 +54,26 @@ GIVEN = "kernel.launch, on a given stream"
 
 LIMIT = (
     "Through ctypes, the driver's call alone takes about as long as `cuda.core.launch`, which is compiled. What "
-    "remains is Python's: the signature, the configuration, the checks and the stream."
+    "remains is Python's: the signature, the configuration, the checks and the stream. The table with the time of each "
+    "line shows it."
 )
 
 Call = Callable[[], object]
 
 
-@cache
-def kernel_of(wheel: Path) -> cuda_wheel.Kernel:
-    """Make a context current and load the wheel's kernel, once for each process."""
+def current_context() -> None:
+    """Make the primary context of GPU 0 current."""
     (error,) = driver.cuInit(0)
     assert error == 0, error
     _, device = driver.cuDeviceGet(0)
     _, context = driver.cuDevicePrimaryCtxRetain(device)
     driver.cuCtxSetCurrent(context)
+
+
+@cache
+def kernel_of(wheel: Path) -> cuda_wheel.Kernel:
+    """Make a context current and load the wheel's kernel, once for each process."""
+    current_context()
     with installed(wheel) as site:
         sys.path.insert(0, str(site))
         try:
@@ -97,28 +104,41 @@ def addresses() -> tuple[Any, int, int, Any]:
     return np.float32(2), x.data.ptr, y.data.ptr, np.int32(ELEMENTS)
 
 
-def by_hand(kernel: cuda_wheel.Kernel) -> Callable[..., None]:
+def by_hand(kernel: cuda_wheel.Kernel, arguments: struct.Struct, offsets: Sequence[int]) -> Callable[..., None]:
     """Return a function that writes the arguments and calls the driver, with nothing else.
 
-    Source of the layouts: CUDA Driver API, CUlaunchConfig and `kernelParams` of cuLaunchKernel.
+    `arguments` is their layout in memory, and `offsets` the place of each there. Source of the layouts: CUDA Driver
+    API, CUlaunchConfig and `kernelParams` of cuLaunchKernel.
     """
     error, address, _ = driver.cuGetProcAddress(b"cuLaunchKernelEx", 12000, 0)
     assert error == 0, error
     launch = ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
-    arguments = struct.Struct("<f4xQQi")
     buffer = ctypes.create_string_buffer(arguments.size)
-    parameters = (ctypes.c_size_t * 4)(*(ctypes.addressof(buffer) + offset for offset in (0, 8, 16, 24)))
+    parameters = (ctypes.c_size_t * len(offsets))(*(ctypes.addressof(buffer) + offset for offset in offsets))
     config = ctypes.create_string_buffer(struct.pack("<7I4xQQI4x", *GRID, *BLOCK, 0, 0, 0, 0))
     # ctypes passes such objects as they are; numbers and c_void_p would be converted at each call.
     pointers = [ctypes.c_void_p.from_param(ctypes.addressof(each)) for each in (config, parameters)]
     handle = ctypes.c_void_p.from_param(kernel.handle)
     write, at_config, at_parameters = arguments.pack_into, *pointers
 
-    def call(a: float, x: int, y: int, n: int, keep: object = (config, parameters)) -> None:
-        write(buffer, 0, a, x, y, n)
-        if launch(at_config, handle, at_parameters, None):
-            raise RuntimeError("the launch failed")
-
+    names = "".join(f"a{index}, " for index in range(len(offsets)))
+    source = f"""
+def call({names}keep=keep):
+    write(buffer, 0, {names})
+    if launch(at_config, handle, at_parameters, None):
+        raise RuntimeError("the launch failed")
+"""
+    namespace = {
+        "keep": (config, parameters),
+        "write": write,
+        "buffer": buffer,
+        "launch": launch,
+        "at_config": at_config,
+        "handle": handle,
+        "at_parameters": at_parameters,
+    }
+    exec(source, namespace)
+    call: Callable[..., None] = namespace["call"]  # type: ignore[assignment]
     return call
 
 
@@ -184,7 +204,7 @@ def with_addresses(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
         return lambda: call(a, p, q, n)
 
     def drivers_call() -> Call:
-        (a, p, q, n), call = addresses(), by_hand(kernel)
+        (a, p, q, n), call = addresses(), by_hand(kernel, struct.Struct("<f4xQQi"), (0, 8, 16, 24))
         return lambda: call(a, p, q, n)
 
     def raw() -> Call:
@@ -226,6 +246,22 @@ def with_pytorch(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
         compiled = torch.cuda._compile_kernel(SOURCE, "saxpy")
         return lambda: compiled(GRID, BLOCK, (2.0, x, y, ELEMENTS))
 
+    def triton() -> Call:
+        from _triton_kernels import saxpy
+
+        x, y = tensors()
+        return lambda: saxpy[GRID](2.0, x, y, ELEMENTS, BLOCK=256)
+
+    def tvm_ffi() -> Call:
+        x, y = tensors()
+        launch = tvm_ffi_module().saxpy_tensors
+        return lambda: launch(2.0, x, y)
+
+    def cpp() -> Call:
+        x, y = tensors()
+        launch = pytorch_extension().saxpy.default
+        return lambda: launch(2.0, x, y)
+
     def core() -> Call:
         import numpy as np
         from cuda.core import launch
@@ -237,6 +273,9 @@ def with_pytorch(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
     return {
         "kernel.launch": ours,
         "kernel.bind": bound,
+        "C++ extension of PyTorch": cpp,
+        "tvm-ffi": tvm_ffi,
+        "Triton's kernel[grid](...)": triton,
         "PyTorch, its NVRTC kernel": nvrtc,
         "cuda.core.launch, converted by the caller": core,
     }
