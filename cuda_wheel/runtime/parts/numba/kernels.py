@@ -17,7 +17,7 @@ from ...generated import define
 from ...launching import launcher_of
 from ...manifest import PythonParameter
 from ...module import Kernel, Module
-from ..python_kernels.launches import INTERFACE_TYPES, nothing_fits
+from ..python_kernels.launches import INTERFACE_TYPES, PythonKernel, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .signatures import SCALARS, Type, read_type
 
@@ -189,7 +189,7 @@ def _is_converted(type_: Type) -> bool:
     return type_.words > 1 or type_.element == "float16"
 
 
-class NumbaKernel:
+class NumbaKernel(PythonKernel):
     """A Numba kernel. `launch(grid, block, ...)` takes what Numba's own `kernel[grid, block]` is called with."""
 
     def __init__(
@@ -200,13 +200,7 @@ class NumbaKernel:
         variants: Sequence[_Compiled],
         load: Callable[[Mapping[str, Any]], Module],
     ) -> None:
-        self.name = path.rpartition(":")[2]
-        self.parameters = tuple(parameters)
-        """(name, kind, default) of each parameter of the Python function; the kind is "argument"."""
-        self._module = module
-        self._variants = tuple(variants)
-        self._load = load
-        self._names = tuple(name for name, _, _ in parameters)
+        super().__init__(module, path, parameters, variants, load)
         self._types = tuple(tuple(read_type(each[name]) for name in self._names) for each in variants)
         """Types of the parameters of each variant."""
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
@@ -218,11 +212,6 @@ class NumbaKernel:
             launch = define("launch", self._source.launch(), namespace, f"{module}, {self.name}")
             launch.__doc__ = type(self).launch.__doc__
             self.__dict__["launch"] = launch
-
-    @property
-    def variants(self) -> tuple[Mapping[str, Any], ...]:
-        """What the kernel was compiled for, in the order of the settings: types and options by name."""
-        return self._variants
 
     @property
     def signatures(self) -> tuple[str, ...]:
@@ -439,9 +428,6 @@ class NumbaKernel:
             for at in sorted(range(len(self._types)), key=distance)
         ]
         return nothing_fits(f"{self._module}: {self.name}", "numba", f"({asked})", compiled)
-
-    def __repr__(self) -> str:
-        return f"<NumbaKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"
 
 
 class NumbaModule(PythonModule[NumbaKernel]):

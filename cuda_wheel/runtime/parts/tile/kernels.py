@@ -13,14 +13,11 @@ from ...errors import ArgumentError, need
 from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
-from ..python_kernels.launches import INTERFACE_TYPES, blocks_of, nothing_fits
+from ..python_kernels.launches import INTERFACE_TYPES, MISSING, PythonKernel, blocks_of, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .signatures import HINTS, OPTIONS, TYPES, Type, level_of, read_type
 
 __all__ = ["TileKernel", "TileModule"]
-
-
-_MISSING = object()
 
 
 class _Array(NamedTuple):
@@ -47,7 +44,7 @@ class _Prepared(NamedTuple):
     """Type of each parameter that the launch passes on; None for a constant."""
 
 
-class TileKernel:
+class TileKernel(PythonKernel):
     """A cuTile kernel. `launch(grid, ...)` takes the grid and the arguments of cuTile's own `ct.launch`."""
 
     def __init__(
@@ -58,23 +55,12 @@ class TileKernel:
         variants: Sequence[Mapping[str, Any]],
         load: Callable[[Mapping[str, Any]], Module],
     ) -> None:
-        self.name = path.rpartition(":")[2]
-        self.parameters = tuple(parameters)
-        """(name, kind, default) of each parameter of the Python function; see `parts.python_kernels.signatures`."""
-        self._module = module
-        self._variants = tuple(variants)
-        self._load = load
-        self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
+        super().__init__(module, path, parameters, variants, load)
         self._decides = tuple(
             any(read_type(each.get(name, default)) is None for each in variants) for name, _, default in parameters
         )
         """Whether the value of each parameter, and not only its type, decides which variant is launched."""
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
-
-    @property
-    def variants(self) -> tuple[Mapping[str, Any], ...]:
-        """What the kernel was compiled for, in the order of the settings: types, constants and options by name."""
-        return self._variants
 
     def launch(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch the kernel as cuTile's `ct.launch(stream, grid, kernel, args)` does.
@@ -160,23 +146,9 @@ class TileKernel:
 
     def _values(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the value of each parameter, and the options; raises ArgumentError."""
-        count, names = len(self.parameters), ", ".join(self._names)
-        if len(args) > count:
-            raise ArgumentError(f"{self.name} takes {count} arguments, ({names}), but got {len(args)}")
-        values = [*args, *([_MISSING] * (count - len(args)))]
-        options = {}
-        for name, value in named.items():
-            at = self._names.get(name)
-            if at is None and name not in OPTIONS:
-                raise ArgumentError(f"{self.name} has no parameter {name!r}: it has {names}")
-            if at is None:
-                options[name] = value
-            elif at < len(args):
-                raise ArgumentError(f"{self.name} got two values for {name!r}")
-            else:
-                values[at] = value
+        values, options = self._given(args, named, OPTIONS.__contains__)
         for at, (name, _, default) in enumerate(self.parameters):
-            if values[at] is _MISSING:
+            if values[at] is MISSING:
                 if default is None:
                     raise ArgumentError(f"{self.name} got no value for {name!r}")
                 values[at] = default
@@ -303,9 +275,6 @@ class TileKernel:
             for each in sorted(self._variants, key=differing)
         ]
         return nothing_fits(f"{self._module}: {self.name}", "tile", asked, compiled)
-
-    def __repr__(self) -> str:
-        return f"<TileKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"
 
 
 class TileModule(PythonModule[TileKernel]):

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from ...arguments import is_of, plain_number, value_text
 from ...driver import check_result, cuda_driver, current_device, device_attribute
 from ...errors import ArgumentError, ImageError, need
-from ...generated import Missing, define
+from ...generated import define
 from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
-from ..python_kernels.launches import INTERFACE_TYPES, blocks_of, nothing_fits
+from ..python_kernels.launches import INTERFACE_TYPES, MISSING, PythonKernel, blocks_of, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .descriptors import Descriptors, block_of, is_descriptor
 from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of
@@ -25,9 +25,6 @@ from .tuned import TunedChoices, agrees, has_table
 
 __all__ = ["TritonKernel", "TritonModule", "constants_of", "figures_of"]
 
-
-_MISSING = Missing()
-"""Value of a constant that a launch leaves out."""
 
 _ELEMENTS = {name: element for element, (_, name) in TYPES.items() if element != "u1"}
 """Name of an array's element type -> Triton's name: "float32" -> "fp32"."""
@@ -72,7 +69,7 @@ class _Prepared(NamedTuple):
     """Conversion of the arguments that are tensor descriptors; None if none is."""
 
 
-class TritonKernel:
+class TritonKernel(PythonKernel):
     """A Triton kernel. `launch(grid, ...)` takes what Triton's own `kernel[grid]` is called with."""
 
     module: "TritonModule"
@@ -87,16 +84,10 @@ class TritonKernel:
         load: Callable[[Mapping[str, Any]], Module],
         tuned: TunedChoices | None = None,
     ) -> None:
-        self.name = path.rpartition(":")[2]
-        self.parameters = tuple(parameters)
-        """(name, kind, default) of each parameter of the Python function; see `signatures`."""
-        self._module = module
-        self._variants = tuple(variants)
-        self._load = load
+        super().__init__(module, path, parameters, variants, load)
         self._tuned = tuned
         self._options = {name for each in variants for name in each} - {KERNEL, *(name for name, _, _ in parameters)}
         """Names of the options that variants were compiled with."""
-        self._names = {name: at for at, (name, _, _) in enumerate(parameters)}
         self._arguments = frozenset(at for at, (_, kind, _) in enumerate(parameters) if kind == "argument")
         self._prepared: dict[tuple[Any, ...], _Prepared] = {}
         self._elements: dict[Any, str] = {}
@@ -108,17 +99,12 @@ class TritonKernel:
         source = _launch_source(self.parameters, variants, tuned.keys if tuned else frozenset())
         if source is not None:
             defaults = [
-                _MISSING if default is None or kind in ("tuned", "computed") else value_of(default)
+                MISSING if default is None or kind in ("tuned", "computed") else value_of(default)
                 for _, kind, default in self.parameters
             ]
             namespace = {"defaults": defaults, "known": self._known, "launch_any": self._launch}
             self.__dict__["launch"] = define("launch", source, namespace, f"{module}, {self.name}")
             self.__dict__["launch"].__doc__ = type(self).launch.__doc__
-
-    @property
-    def variants(self) -> tuple[Mapping[str, Any], ...]:
-        """What the kernel was compiled for, in the order of the settings: types, constants and options by name."""
-        return self._variants
 
     def launch(self, grid: Any, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch the kernel as Triton does when `kernel[grid]` is called with these arguments.
@@ -142,7 +128,7 @@ class TritonKernel:
         stream: Any,
         key: tuple[Any, ...] | None = None,
     ) -> None:
-        """Launch with the arguments of `launch`, some of which may be `_MISSING`.
+        """Launch with the arguments of `launch`, some of which may be `MISSING`.
 
         `key` is that of the generated function, which later finds under it how to launch; None if it has none for these
         arguments.
@@ -243,24 +229,12 @@ class TritonKernel:
 
     def _values(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the value of each parameter, and the options; raises ArgumentError."""
-        count = len(self.parameters)
-        if len(args) > count:
-            raise ArgumentError(f"{self.name} takes {count} arguments, ({', '.join(self._names)}), but got {len(args)}")
-        values = [*args, *([_MISSING] * (count - len(args)))]
-        options = {}
-        for name, value in named.items():
-            at = self._names.get(name)
-            if at is None:
-                if name not in OPTIONS and not any(name in each for each in self._variants):
-                    raise ArgumentError(f"{self.name} has no parameter {name!r}: it has {', '.join(self._names)}")
-                options[name] = value
-            elif at < len(args):
-                raise ArgumentError(f"{self.name} got two values for {name!r}")
-            else:
-                values[at] = value
-        if any(value is _MISSING for value in values):
+        values, options = self._given(
+            args, named, lambda name: name in OPTIONS or any(name in each for each in self._variants)
+        )
+        if any(value is MISSING for value in values):
             for at, (name, kind, default) in enumerate(self.parameters):
-                if values[at] is not _MISSING or kind == "tuned":
+                if values[at] is not MISSING or kind == "tuned":
                     continue
                 if kind == "computed" or default is None:
                     computed = ", which triton.heuristics computes in Triton's own launch: pass its value"
@@ -388,7 +362,7 @@ class TritonKernel:
 
     def _leaves_open(self, values: Sequence[Any], options: Mapping[str, Any]) -> bool:
         """Return whether a launch leaves out constants or options, so that several variants may fit."""
-        return any(value is _MISSING for value in values) or not self._options <= options.keys()
+        return any(value is MISSING for value in values) or not self._options <= options.keys()
 
     def _fitting(
         self,
@@ -419,7 +393,7 @@ class TritonKernel:
             if read_type(built) is not None:
                 points = _fit(str(built), kind)
             else:  # a constant that the launch leaves out may have any value that was compiled
-                points = 1 if value is _MISSING or kind in (_ANY, macro_text(built)) else None
+                points = 1 if value is MISSING or kind in (_ANY, macro_text(built)) else None
             if points is None:
                 return None
             total += points
@@ -476,9 +450,6 @@ class TritonKernel:
             self.launch(grid, *args, **named)
 
         return launch
-
-    def __repr__(self) -> str:
-        return f"<TritonKernel {self.name!r} of {self._module}: ({', '.join(self._names)})>"
 
 
 class TritonModule(PythonModule[TritonKernel]):
@@ -657,7 +628,7 @@ def _fit(built: str, kind: str) -> int | None:
 
 def _constant_text(value: Any) -> str:
     """Return a constant as the text that a variant's value has; see `constant_text`."""
-    return "left out" if value is _MISSING else constant_text(value)
+    return "left out" if value is MISSING else constant_text(value)
 
 
 def _address(array: Any) -> int:
