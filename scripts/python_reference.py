@@ -24,17 +24,32 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def described(value: Any, level: int, constructor: bool = False) -> str:
     """Return the Markdown section of a function or class: its signature, its docstring, and a class's members.
 
-    `level` is that of its heading. With `constructor`, a class is shown with its `__init__`. Raises ValueError if it
-    has no docstring.
+    `level` is that of its heading. With `constructor`, a class is shown with its `__init__`. A class has the members
+    that it inherits from classes of cuda-wheel that are not public. Raises ValueError if it has no docstring.
     """
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(value)))
-    node = _Unquoted().visit(ast.parse(source)).body[0]
+    node = _tree(value)
     parts = [f"{'#' * level} {node.name}"]
     if isinstance(node, ast.ClassDef):
+        own = {each.name for each in node.body if isinstance(each, _Function)}
+        inherited = (each for base in value.__mro__[1:] if _is_internal(base) for each in _tree(base).body)
+        node.body += [each for each in inherited if not (isinstance(each, _Function) and each.name in own)]
         parts += [_python(_class_lines(node, constructor)), _docstring(node, node.name), *_members(node, level)]
     else:
         parts += [_python(_signature(node)), _docstring(node, node.name)]
     return "\n\n".join(parts)
+
+
+def _tree(value: Any) -> Any:
+    """Return the syntax tree of a function or class."""
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(value)))
+    return _Unquoted().visit(ast.parse(source)).body[0]
+
+
+def _is_internal(kind: type) -> bool:
+    """Return whether a class is cuda-wheel's, and not public."""
+    import cuda_wheel
+
+    return kind.__module__.partition(".")[0] == "cuda_wheel" and kind.__name__ not in cuda_wheel.__all__
 
 
 class _Unquoted(ast.NodeTransformer):

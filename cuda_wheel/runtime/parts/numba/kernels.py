@@ -437,7 +437,7 @@ class NumbaModule(PythonModule[NumbaKernel]):
     name raises UnknownKernelError.
     """
 
-    kernel_type = NumbaKernel
+    _kernel_type = NumbaKernel
 
 
 def _of_tensor(tensor: Any) -> _Array:

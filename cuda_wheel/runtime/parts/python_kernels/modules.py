@@ -37,7 +37,7 @@ class PythonModule(Mapping[str, K], Generic[K]):
     name raises UnknownKernelError.
     """
 
-    kernel_type: Callable[..., Any]
+    _kernel_type: Callable[..., Any]
     """Class of the kernels."""
 
     def __init__(
@@ -70,7 +70,7 @@ class PythonModule(Mapping[str, K], Generic[K]):
         device: int | None,
     ) -> K:
         """Return a kernel of the module, with what was compiled of it. `load` loads a variant, for GPU `device`."""
-        kernel: K = self.kernel_type(self.name, path, parameters, variants, load)
+        kernel: K = self._kernel_type(self.name, path, parameters, variants, load)
         return kernel
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents

@@ -284,7 +284,7 @@ class TileModule(PythonModule[TileKernel]):
     name raises UnknownKernelError.
     """
 
-    kernel_type = TileKernel
+    _kernel_type = TileKernel
 
 
 def _fit(type_: Type, value: Any) -> int | None:

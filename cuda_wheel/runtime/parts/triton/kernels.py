@@ -459,7 +459,7 @@ class TritonModule(PythonModule[TritonKernel]):
     name raises UnknownKernelError.
     """
 
-    kernel_type = TritonKernel
+    _kernel_type = TritonKernel
 
     def _new_kernel(
         self,
