@@ -113,6 +113,15 @@ print(jax.eval_shape(jax.grad(lambda x: rms_norm(x, weight, 1e-3).sum().astype(f
     assert "ShapeDtypeStruct(shape=(4, 100), dtype=bfloat16" in result.stdout, result.stdout
 
 
+def test_the_page_of_examples_lists_each_with_its_package() -> None:
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| \(?`(?:python )?(\w+)", page, re.M))
+    examples = ROOT / "examples"
+    assert rows.keys() == {each.name for each in examples.iterdir() if each.is_dir()}
+    run = {each.relative_to(examples).parts[0]: each.parent.name for each in examples.rglob("__main__.py")}
+    assert run.items() <= rows.items() and len(run) > 10
+
+
 # --- the gallery ------------------------------------------------------------------------------------
 
 PARAMETERS = {
