@@ -11,7 +11,7 @@ import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.recognition import Recogniser
+from cuda_wheel.torch.recognition import Recognised, Recogniser
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import Tensor  # noqa: E402
@@ -57,7 +57,7 @@ def plain(
     monkeypatch.setattr(Recogniser, "MOST", 64 if is_recognised else 0)
     for _ in range(3):
         operator(torch.ones(3))
-    seen = type(operator).__call__.__globals__["_seen"]
+    seen = Recognised(*type(operator).__call__.__globals__["_seen"])
     assert seen.matches(torch.ones(5)) is is_recognised
     count()
     return operator, count
