@@ -354,7 +354,8 @@ def _holding_gil(function: Any) -> Any:
 
     XLA's thread that lets the GIL go waits for it again as long as another thread runs Python.
     """
-    return ctypes.PYFUNCTYPE(function.restype, *function.argtypes)(ctypes.cast(function, ctypes.c_void_p).value)
+    address: Any = ctypes.cast(function, ctypes.c_void_p).value
+    return ctypes.PYFUNCTYPE(function.restype, *function.argtypes)(address)
 
 
 def _checked(code: int, doing: str) -> None:
