@@ -76,6 +76,7 @@ def test_plain_tensors_are_not_dispatched(plain: tuple[Any, Callable[[], int]]) 
     result.sum().backward()
     assert leaf.grad.tolist() == [1] * 3 and count() == 0
     assert type(result.grad_fn).__name__.endswith("Backward")
+    assert type(result.grad_fn).apply.__name__ == "_differentiate"  # without a step of PyTorch's before it
     assert isinstance(operator, torch._ops.OpOverload) and repr(operator).startswith(
         "<OpOverload(op='cuda_wheel_tests."
     )
