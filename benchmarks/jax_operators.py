@@ -2,11 +2,15 @@
 
 `python benchmarks/jax_operators.py WHEEL [ROUNDS]`: WHEEL is a wheel of `fixtures/saxpy`. The arrays have 1,024
 elements. The operator returns a new array; saxpy adds to whatever that contains, which does not matter to its time.
+
+XLA calls an operator's handler, which is in Python. A handler that does nothing shows what the call alone takes.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import cache
@@ -21,11 +25,15 @@ import cuda_wheel
 
 __all__ = ["measure"]
 
+OURS, EXP, NOTHING = "the operator", "jax.numpy.exp", "a handler in Python that does nothing"
+LIMIT = (
+    "the operator in `jax.jit` has only JAX's own way to the handler: what a call from Python takes more is that of "
+    f"the operator's function. {NOTHING.capitalize()} shows what JAX and XLA take to call Python. What is left of the "
+    "operator's time is to read the addresses of the arrays from XLA's structures, and to launch."
+)
 CALLS = 400
 IN_PROGRAM = 50
 ELEMENTS = 1024
-EXP, OURS = "jax.numpy.exp", "the operator"
-LIMIT = "XLA calls the operator's handler, which is Python: it needs the lock of Python, and launches through ctypes."
 
 
 @cache
@@ -40,6 +48,36 @@ def operator_of(wheel: Path) -> Callable[[Any], Any]:
         grid=lambda n: -(-n // 256),
         block=256,
     )
+
+
+@cache
+def doing_nothing() -> tuple[Callable[[Any], Any], list[str]]:
+    """Return a function that calls a handler in Python which launches nothing, and a list that has the name of the
+    thread in which XLA called the handler, after the first call."""
+    import jax
+    import jax.ffi
+
+    from cuda_wheel.jax.call_frames import answered_metadata, frame_base, header_version
+
+    version = header_version((Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text())
+    threads: list[str] = []
+
+    def handler(frame: int) -> None:
+        extension, _ = frame_base(frame)
+        if not answered_metadata(extension, version) and not threads:
+            is_callers = threading.get_ident() == threading.main_thread().ident
+            threads.append("the thread that calls the program" if is_callers else "a thread of XLA's")
+
+    pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(handler)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pointer))  # XLA may call it until the process ends
+    capsule = jax.ffi.pycapsule(ctypes.cast(pointer, ctypes.c_void_p))
+    for platform in ("CUDA", "cpu"):
+        jax.ffi.register_ffi_target("cuda_wheel_benchmark_nothing", capsule, platform=platform, api_version=1)
+
+    def call(x: Any) -> Any:
+        return jax.ffi.ffi_call("cuda_wheel_benchmark_nothing", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    return jax.jit(call), threads
 
 
 def microseconds(call: Callable[[Any], Any], calls: int) -> Callable[[], float]:
@@ -78,11 +116,19 @@ def measure(wheel: Path, rounds: int | None = None) -> list[Result]:
     import jax
     import jax.numpy as jnp
 
-    calls = {EXP: jnp.exp, "jax.jit(jax.numpy.exp)": jax.jit(jnp.exp), OURS: operator_of(wheel)}
+    nothing, threads = doing_nothing()
+    nothing(jnp.ones(ELEMENTS)).block_until_ready()
+    calls = {
+        EXP: jnp.exp,
+        "jax.jit(jax.numpy.exp)": jax.jit(jnp.exp),
+        OURS: operator_of(wheel),
+        "the operator in jax.jit": jax.jit(operator_of(wheel)),
+        NOTHING: nothing,
+    }
     results = [
         compare(
             "JAX: a call from Python",
-            f"One call on 1,024 elements, of {CALLS} in a row.",
+            f"One call on 1,024 elements, of {CALLS} in a row. XLA calls the handler in {threads[0]}.",
             {name: microseconds(call, CALLS) for name, call in calls.items()},
             rounds or 40,
             "µs",

@@ -57,24 +57,20 @@ _EXTENSION = struct.Struct("=Qi4xQ")  # struct_size, type, next
 _METADATA = struct.Struct("=Q QQii I")  # struct_size; api_version: struct_size, extension_start, major, minor; traits
 _API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_Create, GetMessage, ..., Stream_Get
 _ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
+_Words4 = ctypes.c_uint64 * 4
 
 _ARGS_SIZE = 40
 """Minimum size in bytes of XLA_FFI_Args and of XLA_FFI_Rets: their size in version 0.1 of XLA's FFI."""
 _ATTRS_SIZE = 48
 """Minimum size in bytes of XLA_FFI_Attrs: its size in version 0.1 of XLA's FFI."""
 
+# Reading from such an array is the fastest way to read from an address.
 _memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
-"""The whole memory of the process as one buffer: `_memory[address]` is the byte at `address`. Reading from this buffer
-is the fastest way to read from an address."""
-
-
-class _StreamGet(ctypes.Structure):
-    _fields_ = (
-        ("struct_size", ctypes.c_uint64),
-        ("extension_start", ctypes.c_uint64),
-        ("ctx", ctypes.c_uint64),
-        ("stream", ctypes.c_uint64),
-    )
+"""The whole memory of the process as bytes: `_memory[address]` is the byte at `address`."""
+_words: Any = (ctypes.c_uint64 * (sys.maxsize // 8)).from_address(0)
+"""The whole memory as unsigned 64-bit integers: `_words[address >> 3]` is the one at `address`."""
+_integers: Any = (ctypes.c_int32 * (sys.maxsize // 4)).from_address(0)
+"""The whole memory as 32-bit integers: `_integers[address >> 2]` is the one at `address`."""
 
 
 # The GIL is held during a call. This is harmless, because these functions do not block.
@@ -110,11 +106,12 @@ class XlaApi:
     def stream(self, context: int) -> int:
         """Return the address of the CUstream of the execution context at this address; raise HandlerError if XLA
         returns an error."""
-        arguments = _StreamGet(32, 0, context)
-        error = self._stream_get(ctypes.addressof(arguments))
+        # Of XLA_FFI_Stream_Get_Args: struct_size, extension_start, ctx, stream.
+        arguments = _Words4(32, 0, context)
+        error = self._stream_get(arguments)
         if error:
             raise HandlerError(error)
-        stream: int = arguments.stream
+        stream: int = arguments[3]
         return stream
 
 
@@ -158,7 +155,7 @@ def frame_base(address: int) -> tuple[int, int]:
 def api_at(address: int) -> XlaApi | None:
     """Return XLA's functions from the table XLA_FFI_Api at an address; None at address 0, and for a table that is too
     small or of another major version than 0."""
-    if not address or _word_at(address) < _API.size:
+    if not address or _words[address >> 3] < _API.size:
         return None
     fields = _API.unpack_from(_memory, address)
     return XlaApi(fields[7], fields[11]) if fields[4] == 0 else None
@@ -175,8 +172,8 @@ def answered_metadata(extension: int, version: tuple[int, int]) -> bool:
     while extension:
         size, kind, following = _EXTENSION.unpack_from(_memory, extension)
         if kind == METADATA:
-            metadata = _word_at(extension + _EXTENSION.size)
-            if size < _EXTENSION.size + 8 or _word_at(metadata) < _METADATA.size:
+            metadata = _words[extension + _EXTENSION.size >> 3]
+            if size < _EXTENSION.size + 8 or _words[metadata >> 3] < _METADATA.size:
                 return True
             ctypes.c_int32.from_address(metadata + 24).value = version[0]
             ctypes.c_int32.from_address(metadata + 28).value = version[1]
@@ -192,7 +189,7 @@ def read_frame(address: int) -> CallFrame:
     Raises ArgumentError for a frame that is smaller than in version 0.1 of XLA's FFI, and for a call that is not the
     execution of one launch.
     """
-    _check(_word_at(address), _FRAME.size, "call frame")
+    _check(_words[address >> 3], _FRAME.size, "call frame")
     (
         _, _, _, context, stage,
         args_size, _, args_count, args_types, args,
@@ -204,41 +201,35 @@ def read_frame(address: int) -> CallFrame:
         _check(attrs_size, _ATTRS_SIZE, "list of attributes")
     if stage != EXECUTE:
         raise ArgumentError(f"XLA called the handler in stage {stage}, not to execute it")
-    if attrs_count != 1 or ctypes.c_int32.from_address(attrs_types).value != STRING:
+    if attrs_count != 1 or _integers[attrs_types >> 2] != STRING:
         raise ArgumentError(f"XLA passed {attrs_count} attributes, not the text of a launch alone")
-    text, length = _SPAN.unpack_from(_memory, _word_at(attrs))
-    arguments = _arrays(args_count, args_types, args)
-    results = _arrays(rets_count, rets_types, rets)
-    return CallFrame(context, *arguments, *results, _memory[text : text + length])
+    text, length = _SPAN.unpack_from(_memory, _words[attrs >> 3])
+    argument_types, arguments = _arrays(args_count, args_types >> 2, args >> 3)
+    result_types, results = _arrays(rets_count, rets_types >> 2, rets >> 3)
+    content = _memory[text : text + length]
+    # Four times as fast as calling the class.
+    return tuple.__new__(CallFrame, (context, argument_types, arguments, result_types, results, content))
 
 
 def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
     """Return the types of `count` arrays, and the addresses of their data. Raises ArgumentError if one of the `kinds`
     is not BUFFER.
 
-    `kinds`: address of `count` values of XLA_FFI_ArgType or XLA_FFI_RetType. `buffers`: address of `count` pointers to
-    XLA_FFI_Buffer.
+    `kinds`: index in `_integers` of `count` values of XLA_FFI_ArgType or XLA_FFI_RetType. `buffers`: index in `_words`
+    of `count` pointers to XLA_FFI_Buffer.
     """
     types: list[BufferType] = []
     addresses: list[int] = []
-    if not count:
-        return types, addresses
-    found = struct.unpack_from(f"={count}i", _memory, kinds)
-    if found.count(BUFFER) != count:
-        raise ArgumentError(f"XLA passed arguments of kinds {found}, of which only {BUFFER} is an array")
-    for buffer in struct.unpack_from(f"={count}Q", _memory, buffers):
-        size, _, data_type, data, rank, dimensions = _BUFFER.unpack_from(_memory, buffer)
+    for place in range(count):
+        if _integers[kinds + place] != BUFFER:
+            found = _integers[kinds : kinds + count]
+            raise ArgumentError(f"XLA passed arguments of kinds {found}, of which only {BUFFER} is an array")
+        size, _, data_type, data, rank, dimensions = _BUFFER.unpack_from(_memory, _words[buffers + place])
         if size < _BUFFER.size:
             _check(size, _BUFFER.size, "buffer")
         types.append((data_type, rank, _memory[dimensions : dimensions + 8 * rank] if rank else b""))
         addresses.append(data)
     return types, addresses
-
-
-def _word_at(address: int) -> int:
-    """Return the unsigned 64-bit integer at an address. It is used for pointers, and for the size in bytes, which is
-    the first field of each of XLA's structures."""
-    return ctypes.c_uint64.from_address(address).value
 
 
 def _check(size: int, least: int, what: str) -> None:

@@ -42,6 +42,7 @@ from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances, T
 from cuda_wheel.runtime.driver import check_result, cuda_driver, device_count, driver_function
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError
 from cuda_wheel.runtime.module import Kernel
+from cuda_wheel.runtime.parts.bind import launch_by_address
 
 __all__ = [
     "TARGET",
@@ -125,7 +126,8 @@ class ReadyLaunch(NamedTuple):
     """A launch whose text was read and checked, with its kernel loaded for one GPU."""
 
     launch: Launch
-    kernel: Kernel
+    start: Callable[..., None]
+    """Function (grid, block, stream, *arguments) that launches the kernel."""
     inputs: list[BufferType]
     """Types that the input arrays of a call must have, in order."""
     outputs: list[BufferType]
@@ -167,30 +169,12 @@ class ProgramLaunches:
         launch says, or unexpected addresses, and what loading and launching raise.
         """
         key = frame.attribute, device
-        ready = self._ready.get(key) or self._prepare(frame.attribute, device)
-        launch = ready.launch
-        if frame.argument_types != ready.inputs:
-            raise _mismatch(launch, "input", frame.argument_types, launch.inputs)
-        if frame.result_types != ready.outputs:
-            raise _mismatch(launch, "output", frame.result_types, launch.outputs)
-        arguments = ready.arguments.copy()
-        for place, index in ready.input_places:
-            arguments[place] = frame.arguments[index]
-        for place, index in ready.output_places:
-            arguments[place] = frame.results[index]
-        for address in (*frame.arguments, *frame.results):
-            if address % ALIGNMENT:
-                raise ArgumentError(
-                    f"{launch.operator}: XLA passed an array at {address:#x}, which is not a multiple of {ALIGNMENT}"
-                )
-        for source, target in launch.aliases:
-            if frame.arguments[source] != frame.results[target]:
-                raise ArgumentError(
-                    f"{launch.operator}: the kernel changes input {source} in place to make output {target}, but XLA "
-                    "gave them different memory"
-                )
-        block: Any = launch.block  # `_prepare` has set it
-        ready.kernel.launch(launch.grid, block, *arguments, stream=stream, **launch.settings)
+        ready = self._ready.get(key)
+        if ready is not None:
+            _start(ready, frame, stream)
+            return
+        ready = self._prepare(frame.attribute, device)
+        _start(ready, frame, stream)
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
@@ -223,7 +207,8 @@ class ProgramLaunches:
                 places[kind].append((len(arguments), value))
             arguments.append(bytes.fromhex(value) if kind == "bytes" else value)
         inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
-        return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
+        start = _start_function(kernel, launch.settings)
+        return ReadyLaunch(launch, start, inputs, outputs, arguments, places["input"], places["output"])
 
     def _kernels(self, launch: Launch) -> KernelInstances | TritonInstances:
         """Return the kernels of the operator that `launch` was made for. Raises ArgumentError if no operator fits.
@@ -249,6 +234,41 @@ class ProgramLaunches:
             f"({', '.join(launch.dtypes)}) is {kernel.symbol} of {kernel.module}, with images of the digest "
             f"{kernel.digest}; here it is {found}: make the program again, or install the modules that it was made with"
         )
+
+
+def _start_function(kernel: Kernel, settings: dict[str, Any]) -> Callable[..., None]:
+    """Return the function (grid, block, stream, *arguments) that launches a kernel with these settings, all but grid
+    and block. The arguments for pointers are addresses."""
+    if not settings:
+        return launch_by_address(kernel)
+    return lambda grid, block, stream, *arguments: kernel.launch(grid, block, *arguments, stream=stream, **settings)
+
+
+def _start(ready: ReadyLaunch, frame: CallFrame, stream: int) -> None:
+    """Launch what a call frame describes, on the stream at this address. Raises ArgumentError for arrays of other types
+    than the text of the launch says, or with unexpected addresses, and what launching raises."""
+    launch, inputs, outputs = ready.launch, frame.arguments, frame.results
+    if frame.argument_types != ready.inputs:
+        raise _mismatch(launch, "input", frame.argument_types, launch.inputs)
+    if frame.result_types != ready.outputs:
+        raise _mismatch(launch, "output", frame.result_types, launch.outputs)
+    arguments = ready.arguments.copy()
+    for place, index in ready.input_places:
+        arguments[place] = inputs[index]
+    for place, index in ready.output_places:
+        arguments[place] = outputs[index]
+    for address in (*inputs, *outputs):
+        if address % ALIGNMENT:
+            raise ArgumentError(
+                f"{launch.operator}: XLA passed an array at {address:#x}, which is not a multiple of {ALIGNMENT}"
+            )
+    for source, target in launch.aliases:
+        if inputs[source] != outputs[target]:
+            raise ArgumentError(
+                f"{launch.operator}: the kernel changes input {source} in place to make output {target}, but XLA "
+                "gave them different memory"
+            )
+    ready.start(launch.grid, launch.block, stream, *arguments)
 
 
 def _identity(kernels: KernelInstances | TritonInstances, launch: Launch) -> KernelIdentity | None:
@@ -277,8 +297,11 @@ class GpuLaunches:
         self._launches = launches
         self._several = device_count() > 1
         pointer = ctypes.c_void_p
+        self._contexts: dict[int, int | None] = {}
+        """Address of a stream -> address of its context, on a machine with one GPU. If XLA makes a stream of another
+        context at the same address, its launches fail."""
         self._stream_context = driver_function("cuStreamGetCtx", pointer, pointer)
-        self._current_context = driver_function("cuCtxGetCurrent", pointer)
+        self._current_context = _holding_gil(driver_function("cuCtxGetCurrent", pointer))
         self._push_context = driver_function("cuCtxPushCurrent", pointer)
         self._pop_context = driver_function("cuCtxPopCurrent", pointer)
         self._context_device = driver_function("cuCtxGetDevice", pointer)
@@ -287,9 +310,15 @@ class GpuLaunches:
     def run(self, api: XlaApi, frame: CallFrame) -> None:
         """Launch the kernel that a call frame describes; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
-        context, current = ctypes.c_void_p(), ctypes.c_void_p()
-        _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
+        current = ctypes.c_void_p()
         _checked(self._current_context(ctypes.byref(current)), "getting the current context")
+        if current.value and current.value == self._contexts.get(stream):
+            self._run_there(frame, stream)
+            return
+        context = ctypes.c_void_p()
+        _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
+        if not self._several:
+            self._contexts[stream] = context.value
         if context.value == current.value:
             self._run_there(frame, stream)
             return
@@ -318,6 +347,15 @@ class GpuLaunches:
             self._launches.run(frame, device, stream)
         finally:
             self._exchange_capture_mode(ctypes.byref(mode))
+
+
+def _holding_gil(function: Any) -> Any:
+    """Return a ctypes function of the driver that does not release the GIL while it runs, for one that returns at once.
+
+    XLA's thread that lets the GIL go waits for it again as long as another thread runs Python.
+    """
+    address: Any = ctypes.cast(function, ctypes.c_void_p).value
+    return ctypes.PYFUNCTYPE(function.restype, *function.argtypes)(address)
 
 
 def _checked(code: int, doing: str) -> None:
@@ -408,19 +446,16 @@ def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) 
     """
     apis: dict[int, XlaApi] = {}  # by address: XLA's functions do not move
 
-    def call(frame: int) -> int | None:
-        extension, address = frame_base(frame)
-        if extension and answered_metadata(extension, version):
-            return None
-        api = apis.get(address) or _api(address, apis)
-        if _state["closed"]:
-            return _refuse_at_exit(api)
-        run(api, read_frame(frame))
-        return None
-
     def callback(frame: int) -> int | None:
         try:
-            return call(frame)
+            extension, address = frame_base(frame)
+            if extension and answered_metadata(extension, version):
+                return None
+            api = apis.get(address) or _api(address, apis)
+            if _state["closed"]:
+                return _refuse_at_exit(api)
+            run(api, read_frame(frame))
+            return None
         except BaseException as error:
             try:
                 return _returned(error, frame, apis)

@@ -8,6 +8,7 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from cuda_wheel.operators.declarations import ARRAYS, InputArgument, OperatorArguments
@@ -15,7 +16,7 @@ from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import define
 from cuda_wheel.runtime.streams import CurrentStreams
-from cuda_wheel.torch.recognition import Recogniser
+from cuda_wheel.torch.recognition import Recogniser, is_below_autograd
 
 __all__ = [
     "AUTOGRAD_KEY",
@@ -174,6 +175,11 @@ class OperatorFunctions:
         self._compiled([*self._preparation(), *self._first_call()], self._namespace, "_checked")
         return self._compiled([*self._refusals(), *self._prepared_call()], self._namespace, "_function")
 
+    def prepared_function(self) -> Callable[..., Any]:
+        """Return the function that does what the launching function does, for callers that have set defaults and
+        refused the derivatives that the operator does not have."""
+        return self._compiled(self._prepared_call(), self._namespace, "_prepared")
+
     def _prepared_call(self) -> list[str]:
         return [*self._preparation(), *self._call_on_gpu()]
 
@@ -181,26 +187,46 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _recognised_call_on_gpu(self) -> list[str]:
-        """Return the source lines that run a call. They follow the lines of `_recognition`. If `_is_known` is false,
-        they note the call, unless only some optional tensors are given. Later calls like it may then be recognised."""
+        """Return the source lines that run a call and note it. They follow the lines of `_recognition`."""
+        key = self._key()
+        if self._tensors_decide_key():
+            key = f"_seen_key if _is_known and {self._is_usual()} else {key}"
+        noting = self._noting("pass")
+        return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", *noting, *self._later_call()]
+
+    def _is_usual(self) -> str:
+        """Return the Python expression that is true if all optional tensors are given, or all are None."""
+        return "(_there or _none)" if self._single()[1] else "True"
+
+    def _noting(self, finding_device: str) -> list[str]:
+        """Return the source lines that note a call if `_is_known` is false, unless only some optional tensors are
+        given. Later calls like it may then be recognised. No lines if the operator has no required tensor.
+
+        `finding_device`: source line that assigns `_device`; "pass" if earlier lines do.
+        """
         required, optional = self._single()
-        is_usual = "(_there or _none)" if optional else "True"
-        key = f"_seen_key if _is_known and {is_usual} else {self._key()}" if self._tensors_decide_key() else self._key()
+        if not required:
+            return []
         given = ", ".join(required)
         if optional:
             given = f"*(({', '.join(required + optional)}, ) if _there else ({given}, ))"
-        note = f"if not _is_known and {is_usual}: _note(_key, _device, _there, {given})"
-        return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
+        key = self._key() if self._tensors_decide_key() else "None"
+        return [
+            f"if not _is_known and {self._is_usual()}:",
+            f"    {finding_device}",
+            f"    _note({key}, _device, _there, {given})",
+        ]
 
     def _recognition(self) -> Iterator[str]:
         """Yield the source lines that compare a call with an earlier one. They assign:
 
-        `_matches`, `_seen_key`, `_seen_device`, `_seen_there`, `_seen_requires_grad`: the earlier call's `Recognised`.
+        `_matches`, `_seen_key`, `_seen_device`, `_seen_there`, `_seen_requires_grad`, `_seen_below`: the fields of the
+        earlier call's `Recognised`.
         `_there`: whether all optional tensors are given.
         `_none`: whether all are None.
         `_is_known`: whether the required tensors, and the optional ones if `_there`, are like the earlier call's.
         """
-        yield "_matches, _seen_key, _seen_device, _seen_there, _seen_requires_grad = _seen"
+        yield "_matches, _seen_key, _seen_device, _seen_there, _seen_requires_grad, _seen_below = _seen"
         required, optional = self._single()
         there = " and ".join(f"{name} is not None" for name in optional) or "True"
         yield f"_there, _none = {there}, {' and '.join(f'{name} is None' for name in optional) or 'True'}"
@@ -295,8 +321,9 @@ class OperatorFunctions:
         required, optional = self._single()
         # What a guard does not see, and what it sees.
         watching = ["_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
-        watching += ["_autocasting('cuda')"] if has_autocast else []
         seen = ["_transforms()", "_tracing() is not None"]
+        # Autocast is in the dispatch keys, but only in those of tensors on its own kind of device.
+        (seen if GPU_KEY == "CUDA" else watching).extend(["_autocasting('cuda')"] if has_autocast else [])
         seen += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
         plain = {each.name: self._is_plain(each) for each in self._inputs}
         others = [condition for name, condition in plain.items() if name not in (*required, *optional)]
@@ -317,8 +344,12 @@ class OperatorFunctions:
         if self._refuses_gradients:
             lines.append(f"if _grad_enabled() and ({requires}): _refuse_gradient()")
         elif differentiable is not None:
-            lines.append(f"if _grad_enabled() and ({requires}):")
-            lines.append(f"    return (_dispatched if _is_excluded(_autograd) else _differentiable)({self._passed})")
+            lines += [
+                f"if _grad_enabled() and ({requires}):",
+                f"    if _seen_below if _is_known else _is_below_autograd(): return _dispatched({self._passed})",
+                *(f"    {line}" for line in self._noting(f"_device = {self._device()}")),
+                f"    return _differentiable({self._passed})",
+            ]
         self._namespace |= {
             "_dispatched": dispatched,
             "_differentiable": differentiable,
@@ -328,10 +359,9 @@ class OperatorFunctions:
             "_transforms": torch._C._are_functorch_transforms_active,
             "_tracing": torch._C._get_tracing_state,
             "_is_included": torch._C._dispatch_tls_is_dispatch_key_included,
-            "_is_excluded": torch._C._dispatch_tls_is_dispatch_key_excluded,
+            "_is_below_autograd": partial(is_below_autograd, torch),
             "_pre_dispatch": torch._C.DispatchKey.PreDispatch,
             "_vmap_mode": torch._C._parse_dispatch_key("VmapMode"),  # of the gradients of batches: is_grads_batched
-            "_autograd": getattr(torch._C.DispatchKey, AUTOGRAD_KEY),
             "_profiler": torch.autograd.profiler,
             "_autocasting": torch.is_autocast_enabled,
             "_plain": frozenset((torch.Tensor, torch.nn.Parameter)),

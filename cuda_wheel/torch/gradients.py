@@ -174,6 +174,10 @@ class Gradients:
         forward = define_function("_forward", f"_ctx, {inputs}", lines, namespace, self._operator)
         members = {"forward": staticmethod(forward), "backward": staticmethod(self.differentiate)}
         function = type(self._name, (torch.autograd.Function,), members)
+        # PyTorch's own method, which is not documented, finds out in each call that it is to call `backward`.
+        backward_class = getattr(function, "_backward_cls", None)
+        if backward_class is not None:
+            backward_class.apply = self.differentiate
         # Function.apply only adds what the transforms of torch.func need, which no plain tensor passes.
         apply: Callable[..., Any] = super(torch.autograd.Function, function).apply  # type: ignore[misc]
         return apply

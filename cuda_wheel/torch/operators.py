@@ -396,7 +396,7 @@ def _register_transforms(
     library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
     differentiable = None
     if gradients is not None:
-        differentiable = gradients.differentiable(torch, launch)
+        differentiable = gradients.differentiable(torch, functions.prepared_function())
         if differentiable is None:
             return
         key = operator_functions.AUTOGRAD_KEY

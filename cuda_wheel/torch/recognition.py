@@ -9,7 +9,14 @@ them, calls take longer.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["Recognised", "Recogniser"]
+__all__ = ["Recognised", "Recogniser", "is_below_autograd"]
+
+
+def is_below_autograd(torch: Any) -> bool:
+    """Return whether the thread is inside a kernel of PyTorch's dispatcher for which autograd has seen the call."""
+    # Of the keys of autograd, such as AutogradCUDA, this is the part that is excluded for all kinds of tensors.
+    key = torch._C.DispatchKey.AutogradFunctionality
+    return bool(torch._C._dispatch_tls_is_dispatch_key_excluded(key))
 
 
 class Recognised(NamedTuple):
@@ -29,6 +36,9 @@ class Recognised(NamedTuple):
     """Whether the tensors include the operator's optional ones; False if these were missing in the earlier call."""
     requires_grad: bool
     """Whether any tensor of the earlier call has `requires_grad` set."""
+    is_below_autograd: bool
+    """Whether the earlier call was made inside a kernel of PyTorch's dispatcher for which autograd has seen the
+    call."""
 
 
 class Recogniser:
@@ -37,29 +47,31 @@ class Recogniser:
     MOST = 64
     """Maximum number of guards (compiled comparisons of a call's tensors) that are made for one operator."""
 
-    NOTHING = Recognised(lambda *tensors: False, None, -1, True, False)
+    NOTHING = Recognised(lambda *tensors: False, None, -1, True, False, False)
     """The `Recognised` of an operator for which `note` has not made one yet. Its test fails for all tensors."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         """`namespace` has the global names of the operator's generated functions. The newest `Recognised` is `_seen`
-        there."""
+        there, as a tuple."""
         self._namespace = namespace
         self._last: Any = None
         self._made = 0
         self._made_of: Any = None
-        namespace["_seen"] = self.NOTHING
+        self._set(self.NOTHING)
 
     def note(self, key: Any, device: int, has_optional: bool, *tensors: Any) -> None:
         """Recognise calls with tensors like these from now on, if the call before had such tensors too.
 
-        `key` and `device` are those of this call, whose tensors are plain ones: strided, not nested, and of PyTorch's
-        own classes.
+        `key` and `device` are those of this call, whose tensors are plain ones: not nested, and of PyTorch's own
+        classes. Calls with sparse tensors are not noted.
         """
         # Where no guard recognises the tensors, or they change all the time, each call would pay for another guard.
         if self._made >= self.MOST or len({*map(id, tensors)}) < len(tensors):  # guards refuse a tensor given twice
             return
         import torch
 
+        if not all(each.layout is torch.strided for each in tensors):
+            return
         # Guards compare all of this. The key sets of the thread differ inside autocast, inference mode and the like.
         thread = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
         keys = [each.raw_repr() for each in (*thread, *map(torch._C._dispatch_keys, tensors))]
@@ -83,4 +95,9 @@ class Recogniser:
             return
         if is_recognised:
             requires_grad = any(each.requires_grad for each in tensors)
-            self._namespace["_seen"] = Recognised(matches, key, device, has_optional, requires_grad)
+            is_below = is_below_autograd(torch)
+            self._set(Recognised(matches, key, device, has_optional, requires_grad, is_below))
+
+    def _set(self, recognised: Recognised) -> None:
+        # As a plain tuple, which Python unpacks in a fifth of the time.
+        self._namespace["_seen"] = tuple(recognised)

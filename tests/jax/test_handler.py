@@ -188,6 +188,7 @@ def test_the_gpu_and_the_context_are_the_streams(
 ) -> None:
     driver = Driver(current)
     monkeypatch.setattr(program_launches, "driver_function", driver.function)
+    monkeypatch.setattr(program_launches, "_holding_gil", lambda function: function)
     monkeypatch.setattr(program_launches, "device_count", lambda: 2)
     monkeypatch.setattr(program_launches, "cuda_driver", lambda: SimpleNamespace(CUresult=lambda code: code))
     monkeypatch.setattr(program_launches, "check_result", failed)
@@ -215,6 +216,41 @@ def test_the_gpu_and_the_context_are_the_streams(
         xla = frame()
         assert pointer(xla.address) == 1 and driver.contexts == there
         assert xla.errors[0][1].startswith("DriverError: (201,)")
+
+
+def test_on_one_gpu_the_context_of_a_stream_is_asked_for_once(
+    kernel: HostKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driver(1)
+    monkeypatch.setattr(program_launches, "driver_function", driver.function)
+    monkeypatch.setattr(program_launches, "_holding_gil", lambda function: function)
+    monkeypatch.setattr(program_launches, "device_count", lambda: 1)
+    launches = program_launches.GpuLaunches(
+        ProgramLaunches({"demo::axpy": KernelInstances("demo::axpy", kernel, None)})
+    )
+    pointer = ffi_handler.handler(launches.run, (0, 3))
+
+    def calls(stream: int) -> list[str]:
+        driver.calls.clear()
+        xla = frame()
+        xla.stream = stream
+        assert pointer(xla.address) is None and not xla.errors
+        assert kernel.launched.pop().more["stream"] == stream
+        return [each for each in driver.calls if not each.startswith("cuThread")]
+
+    first = ["cuCtxGetCurrent", "cuStreamGetCtx"]
+    assert [calls(0x5EA) for _ in range(3)] == [first, first[:1], first[:1]]
+    moved = [*first, "cuCtxPushCurrent", "cuCtxPopCurrent"]
+    assert [calls(0x5EB) for _ in range(2)] == [moved, moved]  # its context is not current
+    driver.contexts.clear()
+    assert calls(0x5EA) == moved
+
+
+def test_functions_that_keep_the_gil_return_what_they_did() -> None:
+    function = ctypes.CFUNCTYPE(ctypes.c_int)(("Py_IsInitialized", ctypes.pythonapi))
+    function.argtypes = ()
+    holding = program_launches._holding_gil(function)
+    assert holding() == 1 and holding._flags_ & 0x4  # FUNCFLAG_PYTHONAPI
 
 
 def failed(result: Any, doing: str) -> None:

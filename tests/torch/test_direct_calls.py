@@ -11,7 +11,7 @@ import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.recognition import Recogniser
+from cuda_wheel.torch.recognition import Recognised, Recogniser
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import Tensor  # noqa: E402
@@ -57,7 +57,7 @@ def plain(
     monkeypatch.setattr(Recogniser, "MOST", 64 if is_recognised else 0)
     for _ in range(3):
         operator(torch.ones(3))
-    seen = type(operator).__call__.__globals__["_seen"]
+    seen = Recognised(*type(operator).__call__.__globals__["_seen"])
     assert seen.matches(torch.ones(5)) is is_recognised
     count()
     return operator, count
@@ -76,6 +76,7 @@ def test_plain_tensors_are_not_dispatched(plain: tuple[Any, Callable[[], int]]) 
     result.sum().backward()
     assert leaf.grad.tolist() == [1] * 3 and count() == 0
     assert type(result.grad_fn).__name__.endswith("Backward")
+    assert type(result.grad_fn).apply.__name__ == "_differentiate"  # without a step of PyTorch's before it
     assert isinstance(operator, torch._ops.OpOverload) and repr(operator).startswith(
         "<OpOverload(op='cuda_wheel_tests."
     )

@@ -10,7 +10,7 @@ import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.recognition import Recogniser
+from cuda_wheel.torch.recognition import Recognised, Recogniser
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import Tensor  # noqa: E402
@@ -27,7 +27,7 @@ def recogniser() -> Recogniser:
 
 
 def seen(recogniser: Recogniser) -> Any:
-    return recogniser._namespace["_seen"]
+    return Recognised(*recogniser._namespace["_seen"])
 
 
 def test_the_second_call_in_a_row_is_recognised_from_then_on(recogniser: Recogniser) -> None:
@@ -35,7 +35,7 @@ def test_the_second_call_in_a_row_is_recognised_from_then_on(recogniser: Recogni
     recogniser.note("key", 7, True, x, y)
     assert not seen(recogniser).matches(x, y)
     recogniser.note("key", 7, True, x, y)
-    assert seen(recogniser)[1:] == ("key", 7, True, False)
+    assert seen(recogniser)[1:] == ("key", 7, True, False, False)
     assert seen(recogniser).matches(torch.zeros(9, 1), torch.ones(0, dtype=torch.int64))
     recogniser.note("other", 7, True, y, y)
     assert seen(recogniser).key == "key"  # one call with other tensors changes nothing
@@ -118,7 +118,7 @@ def warm(name: str, on_cpu: None) -> Any:
 
     for _ in range(3):
         add_(torch.ones(2), torch.ones(2))
-    assert type(add_).__call__.__globals__["_seen"].matches(torch.ones(2), torch.ones(2))
+    assert seen_by(add_).matches(torch.ones(2), torch.ones(2))
     return add_
 
 
@@ -203,7 +203,7 @@ def test_without_pytorchs_guards_nothing_is_recognised(recogniser: Recogniser, m
     monkeypatch.delattr(torch._C._dynamo.guards, "TensorGuards")
     for _ in range(3):
         recogniser.note("key", 0, True, torch.ones(2))
-    assert seen(recogniser) is Recogniser.NOTHING
+    assert seen(recogniser) == Recogniser.NOTHING
 
 
 def test_a_recognised_operator_checks_flags_and_gradients_of_each_call(name: str, on_cpu: None) -> None:
@@ -243,12 +243,12 @@ def test_a_tensor_that_may_be_missing(name: str, on_cpu: None) -> None:
         assert weighted(x, torch._neg_view(torch.full((2,), 5.0)), x).tolist() == [-45.0] * 2
     for _ in range(3):
         weighted(x, torch.ones(2), torch.ones(2))
-    seen = type(weighted).__call__.__globals__["_seen"]
+    seen = seen_by(weighted)
     assert seen.has_optional and seen.matches(x, torch.ones(2), torch.ones(2))
     assert weighted(x, torch.full((2,), 5.0)).tolist() == [15.0] * 2  # one of the two
     for _ in range(3):
         weighted(x)
-    seen = type(weighted).__call__.__globals__["_seen"]
+    seen = seen_by(weighted)
     assert not seen.has_optional and seen.matches(x)
     assert weighted(x, torch.full((2,), 5.0, dtype=torch.float64)).tolist() == [15.0] * 2
     leaf = torch.ones(2, requires_grad=True)
@@ -274,3 +274,53 @@ def test_lists_of_tensors_are_checked_in_each_call(name: str, on_cpu: None) -> N
     leaf = torch.ones(2, requires_grad=True)
     with pytest.raises(ArgumentError, match="has no gradient, but one is asked for"):
         total(x, [x, leaf]).sum().backward()
+
+
+@pytest.fixture
+def double(name: str, on_cpu: None) -> Any:
+    """Return a differentiable operator of one tensor."""
+
+    @cuda_wheel.torch.operator(name, backward=lambda grad_output: 2 * grad_output)
+    def double(x: Tensor) -> Tensor:
+        return 2 * x.detach()
+
+    return double
+
+
+def seen_by(operator: Any) -> Any:
+    return Recognised(*type(operator).__call__.__globals__["_seen"])
+
+
+def test_calls_for_which_a_gradient_is_wanted_are_recognised(double: Any) -> None:
+    leaf = torch.ones(2, requires_grad=True)
+    for _ in range(3):
+        double(leaf).sum().backward()
+    assert leaf.grad.tolist() == [6.0] * 2
+    seen = seen_by(double)
+    assert seen.matches(leaf) and seen.requires_grad and not seen.is_below_autograd
+    strided = torch.ones(2, 2, requires_grad=True)
+    for _ in range(3):  # the guard is made of the tensor itself, not of its contiguous copy
+        double(strided.t())
+    assert seen_by(double).matches(strided.t())
+
+
+@pytest.mark.parametrize("is_recognised", [True, False])
+def test_a_call_below_autograd_records_no_gradient(
+    double: Any, is_recognised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Recogniser, "MOST", 64 if is_recognised else 0)
+    leaf = torch.ones(2, requires_grad=True)
+    with torch._C._AutoDispatchBelowAutograd():
+        with torch.no_grad():
+            for _ in range(3):
+                double(leaf)
+        seen = seen_by(double)
+        assert seen.matches(leaf) is seen.is_below_autograd is is_recognised
+        assert not double(leaf).requires_grad
+    assert double(leaf).requires_grad
+
+
+def test_sparse_tensors_are_not_noted(recogniser: Recogniser) -> None:
+    for _ in range(3):
+        recogniser.note("key", 0, True, torch.ones(2, 2).to_sparse())
+    assert recogniser._made == 0
