@@ -45,6 +45,25 @@ Dim = int | tuple[int, ...]
 """Size of a grid, block or cluster: one to three numbers, x first."""
 
 
+class _Generated:
+    """Decorator of `Kernel.launch`, in whose place a kernel has the function that is generated for it."""
+
+    def __init__(self, method: Any) -> None:
+        self._method = method
+
+    def __get__(self, kernel: Any, kind: type) -> Any:
+        if kernel is None:
+            return self._method
+        from .launching import launcher_of  # ctypes and struct: only for programs that launch
+
+        # An instance attribute comes before the class's.
+        launch = kernel.__dict__["launch"] = launcher_of(kernel).launch
+        return launch
+
+
+_generated: Callable[[T], T] = _Generated  # type: ignore[assignment]
+
+
 class Kernel(Generic[Unpack[Arguments]]):
     """A kernel of a loaded module.
 
@@ -80,6 +99,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         """The kernel's parameters: types, names, fields of structs, and NumPy dtypes."""
         return self.info.parameters
 
+    @_generated
     def launch(
         self,
         grid: Dim,
@@ -111,11 +131,6 @@ class Kernel(Generic[Unpack[Arguments]]):
         wrong, if two libraries' current streams differ, or if this GPU or driver lacks an attribute; `check=False`
         omits checks that the conversion does not need. Raises DriverError if the driver refuses the launch.
         """
-        from .launching import launcher_of  # ctypes and struct: only for programs that launch
-
-        # An instance attribute comes before the method: later calls go straight to the function.
-        launch = self.__dict__["launch"] = launcher_of(self).launch
-        launch(grid, block, *args, stream=stream, shared_memory=shared_memory, check=check, **attributes)
 
     def bind(
         self,

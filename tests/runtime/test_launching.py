@@ -25,11 +25,13 @@ from cuda_wheel.builder.wheel.loader_copy import copied_files
 from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import launching as launcher
 from cuda_wheel.runtime.errors import PARTS, ArgumentError, DriverError
+from cuda_wheel.runtime.module import Kernel
 from tests.support.driver import Driver, Result, handle_of
 from tests.support.launches import (
     Box,
     kernel_of,
     module_of,
+    reads_and_writes,
     sent,
     takes,
 )
@@ -170,6 +172,15 @@ def test_several_threads_may_launch_a_kernel_first(driver: Driver) -> None:
     for thread in threads:
         thread.join()
     assert sorted(int.from_bytes(launch.arguments or b"", "little") for launch in driver.launches) == [*range(8)]
+
+
+def test_a_kernels_launch_is_the_generated_function_also_before_the_first_launch(driver: Driver) -> None:
+    kernel = reads_and_writes()
+    launch = kernel.launch
+    launch(1, 32, 1, 2)
+    kernel.launch(1, 32, 1, 2)
+    assert len(driver.launches) == 2 and kernel.launch is launch
+    assert launch.__doc__ == Kernel.launch.__doc__
 
 
 def test_an_argument_may_launch_the_same_kernel(driver: Driver) -> None:
