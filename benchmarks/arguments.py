@@ -36,7 +36,7 @@ HAND, BINDINGS, CPP = (
 )
 LIMIT = (
     "ctypes calls the driver, `struct` writes the arguments, and Python checks the type of each: 25 to 30 ns an "
-    "argument in all, of which checks are a third. cuda.core is compiled code, and checks none. Python passes more than "
+    "argument, of which checks are a third. cuda.core is compiled code, and checks none. Python passes more than "
     "30 arguments as a tuple, which takes 300 ns more: once for all contenders, and once more to write them."
 )
 
