@@ -133,11 +133,15 @@ def test_wrong_tensors_are_refused(demo: Any) -> None:
 
 def test_autocast_converts_the_inputs(demo: Any) -> None:
     x, bias = data(4, 6)
+    for _ in range(3):  # then such a call is recognised outside of autocast
+        assert demo.gated(x, bias).dtype is torch.float32
     with torch.autocast("cuda", dtype=torch.float16):
         found = demo.gated(x, bias)
     assert found.dtype is torch.float16
     torch.testing.assert_close(found, expected(x.half(), bias.half()))
     x.requires_grad_()
+    for _ in range(3):
+        assert demo.gated(x, bias).dtype is torch.float32
     with torch.autocast("cuda", dtype=torch.float16):
         found = torch.autograd.grad(demo.gated(x, bias).float().sum(), x)
     assert found[0].dtype is torch.float32

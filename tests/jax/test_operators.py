@@ -238,6 +238,32 @@ def test_on_several_devices() -> None:
     assert_close(jax.vmap(operator)(x), expected(x))
 
 
+def test_python_keeps_its_state_of_xlas_threads() -> None:
+    """A state that Python makes for one call has none of the call before."""
+    devices = jax.devices("cpu")[:2]
+    if len(devices) < 2:
+        pytest.skip("JAX was imported before this test could ask for two devices")
+    calls: list[tuple[int, int]] = []
+    in_thread = threading.local()
+
+    def compute(x: int, y: int, n: int) -> None:
+        in_thread.calls = getattr(in_thread, "calls", 0) + 1
+        calls.append((threading.get_ident(), in_thread.calls))
+
+    operator = cuda_wheel.jax.operator("demo::k", kernel=HostKernel("k", "const float*, float*, int", compute), **ONE)
+    rows = jax.sharding.PartitionSpec("rows")
+    sharding = jax.sharding.NamedSharding(jax.sharding.Mesh(np.array(devices), ("rows",)), rows)
+    program = jax.jit(operator, in_shardings=sharding, out_shardings=sharding)
+    x = jax.device_put(X, sharding)
+    for _ in range(8):
+        program(x).block_until_ready()
+    threads = {thread for thread, _ in calls} - {threading.main_thread().ident}
+    assert threads and len(calls) == 16
+    for thread in threads:
+        counts = [count for each, count in calls if each == thread]
+        assert counts == [*range(1, len(counts) + 1)]
+
+
 def test_without_a_gpu_the_error_says_so() -> None:
     program = """
 import jax, jax.numpy as jnp
