@@ -41,7 +41,9 @@ def _files(root: Path, package: str) -> Iterator[str]:
     """Yield the paths of a package's files below `root`, with "/", sorted. Raises FileNotFoundError if it has none."""
     found = sorted(path.relative_to(root) for path in (root / package).rglob("*") if path.is_file())
     if not found:
-        raise FileNotFoundError(f"{root / package}: the package of the table [tool.hatch.build.hooks.custom] has no files")
+        raise FileNotFoundError(
+            f"{root / package}: the package of the table [tool.hatch.build.hooks.custom] has no files"
+        )
     for path in found:
         if "__pycache__" not in path.parts and not path.name.startswith("."):
             yield path.as_posix()

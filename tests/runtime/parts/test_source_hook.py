@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 import cuda_wheel
+from cuda_wheel import VENDORED_PACKAGE
 from cuda_wheel.builder import compile_on_load as editable
 from cuda_wheel.builder.wheel.loader_copy import copied_files
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.parts.source_hook import source_hook
 from tests.support.processes import run
