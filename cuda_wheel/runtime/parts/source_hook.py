@@ -25,33 +25,27 @@ def source_hook() -> Any:
     installed, in a frozen application (compilers run in new Python processes, and `sys.executable` would start the
     application again) and in a zip archive (the compiler reads headers from folders).
 
-    It has `VERSION`, `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
+    It has `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
     `specialize(sources, variant, instance, capability)`, `compile_text(name, text, table, include_dirs, capability)`,
     `find_source(name, folders)`, `kernels_beside(package, folders)` and `module_that_may_make(kernel, package,
-    folders)`. Raises CudaWheelError if it cannot be imported or belongs to another version.
+    folders)`. Raises CudaWheelError if it cannot be imported or belongs to another version, which
+    it says itself.
     """
     parent = sys.modules.get(__package__.removesuffix(".runtime.parts"))
     name: str | None = getattr(parent, "SOURCE_HOOK", None)
     if name is None or _is_in_application():
         return None
-    version: str = parent.__version__  # type: ignore[union-attr]
     try:
-        hook = import_module(name)
+        return import_module(name)
     except CudaWheelError:  # it is of another version
         raise
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name == name.rpartition(".")[0]:
             return None
         raise CudaWheelError(
-            f"cuda-wheel {version} cannot import {name}, which compiles modules of a source tree on load: "
-            f"{type(error).__name__}: {error}. Reinstall cuda-wheel."
+            f"cannot import {name}, which compiles modules of a source tree on load: {type(error).__name__}: {error}. "
+            "Reinstall cuda-wheel-builder."
         ) from error
-    if version != hook.VERSION:
-        raise CudaWheelError(
-            f"{name} ({hook.__file__}) belongs to cuda-wheel {hook.VERSION}, but the loader ({__file__}) to "
-            f"{version}: two versions are mixed. Reinstall cuda-wheel."
-        )
-    return hook
 
 
 def _is_in_application() -> bool:
