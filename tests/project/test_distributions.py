@@ -30,8 +30,8 @@ def installed(folder: Path, *wheels: Path, options: tuple[str, ...] = ()) -> Pat
     """Install wheels, without what they require, in a new environment; return its site-packages."""
     venv.create(folder)
     command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--no-deps", "--python", folder / COMMAND / "python"]
-    # Tests change what is installed, and links would lead into uv's cache.
-    result = run(*command, "--link-mode", "copy", *options, *wheels)
+    # Tests change what is installed, and links would lead into uv's cache. Bytecode lies beside its source.
+    result = run(*command, "--link-mode", "copy", *options, *wheels, PYTHONPYCACHEPREFIX="")
     assert result.returncode == 0, result.stdout
     return site_packages(folder)
 
