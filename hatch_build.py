@@ -1,4 +1,4 @@
-"""The build hook of cuda-wheel's own distributions: writes the stand-in headers that come from tables."""
+"""The build hook of the distribution cuda-wheel: writes the stand-in headers that come from tables."""
 
 from __future__ import annotations
 

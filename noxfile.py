@@ -26,20 +26,25 @@ PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 FREE_THREADED = ["3.13t", "3.14t"]
 FROM_SOURCE = ["msgpack", "pyyaml", "tornado"]
 """What Python 3.13t must compile. For other distributions, it takes the newest release that has a wheel."""
+DISTRIBUTIONS = {"cuda_wheel": ".", "cuda_wheel_builder": "distributions/builder"}
+"""The distributions of this repository, as wheels name them, and their folders."""
 _WHEELS: list[Path] = []
-"""cuda-wheel's own wheel, if this run of nox has built it."""
+"""The wheels of DISTRIBUTIONS, if this run of nox has built them."""
 PTXAS = ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"]
 
 
-def own_wheel(session: nox.Session) -> Path:
-    """Return the path of cuda-wheel's own wheel. The first session that needs it builds it."""
+def own_wheels(session: nox.Session) -> tuple[Path, Path]:
+    """Return the paths of the wheels of cuda-wheel and cuda-wheel-builder, in one folder. The first session that needs
+    them builds them."""
     dist = Path(session.create_tmp()).resolve() / "dist"  # in every session, for this also sets TMPDIR
     if not _WHEELS:
         session.install("build")
         shutil.rmtree(dist, ignore_errors=True)
-        session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), silent=True)
-        _WHEELS.extend(dist.glob("cuda_wheel-*.whl"))
-    return _WHEELS[0]
+        for name, folder in DISTRIBUTIONS.items():
+            session.run("python", "-m", "build", "--wheel", "--outdir", str(dist), folder, silent=True)
+            _WHEELS.extend(dist.glob(f"{name}-*.whl"))
+    loader, builder = _WHEELS
+    return loader, builder
 
 
 def keep_bytecode(session: nox.Session) -> None:
@@ -54,26 +59,26 @@ def keep_bytecode(session: nox.Session) -> None:
 
 
 def install(session: nox.Session, toolchain: str, *groups: str) -> None:
-    """Install cuda-wheel's own wheel with a toolchain and with these dependency groups."""
-    wheel = own_wheel(session)
+    """Install cuda-wheel's own wheels with a toolchain and with these dependency groups."""
+    loader, builder = own_wheels(session)
     required, options = nox.project.dependency_groups(PYPROJECT, *groups), []
     if session.python == "3.13t":
         # It needs cryptography, which 3.13t cannot have; its tests are skipped.
         required = [each for each in required if not each.startswith("pypi-attestations")]
         options = ["--only-binary=:all:", *(f"--no-binary={each}" for each in FROM_SOURCE)]
-    session.install(f"{wheel}[{toolchain}]", *required, *options)
+    session.install(f"{loader}[{toolchain}]", str(builder), *required, *options)
     # An earlier run may have installed the same version with different content.
-    session.install("--force-reinstall", "--no-deps", str(wheel))
+    session.install("--force-reinstall", "--no-deps", str(loader), str(builder))
 
 
 @nox.session
 def demo(session: nox.Session) -> None:
     """Build the saxpy fixture's wheel with pip and inspect it; if a GPU is present, install the wheel and run it."""
-    wheel = own_wheel(session)
-    session.install("--force-reinstall", str(wheel))  # a wheel of the same version may be there
+    loader, builder = own_wheels(session)
+    session.install("--force-reinstall", str(loader), str(builder))  # wheels of the same version may be there
     output = Path(session.create_tmp()) / "wheel"
     shutil.rmtree(output, ignore_errors=True)
-    links = {"PIP_FIND_LINKS": f"{wheel.parent} {os.environ.get('PIP_FIND_LINKS', '')}".strip()}
+    links = {"PIP_FIND_LINKS": f"{loader.parent} {os.environ.get('PIP_FIND_LINKS', '')}".strip()}
     session.run("python", "-m", "pip", "wheel", "--no-deps", "-w", str(output), "fixtures/saxpy", env=links)
     saxpy = next(output.glob("*.whl"))
     session.run("cuda-wheel", "inspect", str(saxpy))
@@ -149,15 +154,19 @@ def lowest(session: nox.Session, toolchain: str) -> None:
     session `tests` runs all tests with the newest versions.
     """
     keep_bytecode(session)
-    wheel = own_wheel(session)
+    wheels = own_wheels(session)
     session.install("uv")
-    project = PYPROJECT["project"]
+    projects = [nox.project.load_toml(f"{folder}/pyproject.toml")["project"] for folder in DISTRIBUTIONS.values()]
+    required = [
+        *projects[0]["optional-dependencies"][toolchain],
+        *(each for p in projects for each in p["dependencies"]),
+    ]
     back_ends = nox.project.dependency_groups(PYPROJECT, "back-ends")
-    declared = [*project["dependencies"], *project["optional-dependencies"][toolchain], *back_ends]
+    declared = [*(each for each in required if not each.startswith("cuda-wheel")), *back_ends]
     install = ["uv", "pip", "install", "--quiet"]
     session.run(*install, "--upgrade", "--resolution", "lowest-direct", *declared)
     session.run(*install, *nox.project.dependency_groups(PYPROJECT, f"test-{toolchain}"))
-    session.run(*install, "--no-deps", "--reinstall", str(wheel))
+    session.run(*install, "--no-deps", "--reinstall", *map(str, wheels))
     session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "lowest"]))
 
 
@@ -232,11 +241,19 @@ def ptx(session: nox.Session) -> None:
         session.run("python", "-m", "venv", "--clear", str(python))
         group = nox.project.dependency_groups(PYPROJECT, f"test-{toolchain}")
         session.run(
-            str(python / "bin" / "python"), "-m", "pip", "install", "-q", f".[{toolchain}]", *group, external=True
+            str(python / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            f".[{toolchain}]",
+            "./distributions/builder",
+            *group,
+            external=True,
         )
         corpus = ["scripts/ptx_corpus.py", str(folder / "texts" / toolchain)]
         session.run(str(python / "bin" / "python"), *corpus, external=True)
-    session.install("-e", ".")
+    session.install("-e", ".", "-e", "distributions/builder")
     assemblers = folder / "assemblers"
     assemblers.mkdir(exist_ok=True)
     session.run(
@@ -269,11 +286,11 @@ def pytorch(session: nox.Session) -> None:
 def beside_torch(session: nox.Session, installer: str, minor: int) -> None:
     """Build a wheel beside PyTorch with each extra, in one environment and isolated; `minor` counts PyTorch's minor
     releases back from the newest. Downloads some 6 GB."""
-    wheel = own_wheel(session)
+    loader, _ = own_wheels(session)
     session.install("uv", "pip")
     names = {"PIP_FIND_LINKS": " ", "UV_FIND_LINKS": ","}
     environ = {
-        name: between.join(filter(None, (str(wheel.parent), os.environ.get(name)))) for name, between in names.items()
+        name: between.join(filter(None, (str(loader.parent), os.environ.get(name)))) for name, between in names.items()
     }
     folder = Path(session.create_tmp()).resolve() / "torch"
     session.run("python", "scripts/beside_torch.py", installer, str(minor), str(folder), env=environ)
@@ -282,7 +299,7 @@ def beside_torch(session: nox.Session, installer: str, minor: int) -> None:
 @nox.session(venv_backend=INSTALLER)
 def lint(session: nox.Session) -> None:
     """Check formatting, style, types and the directions of imports."""
-    session.install("-e", ".", *nox.project.dependency_groups(PYPROJECT, "lint"))
+    session.install("-e", ".", "-e", "distributions/builder", *nox.project.dependency_groups(PYPROJECT, "lint"))
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("lint-imports")
@@ -295,7 +312,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(venv_backend=INSTALLER)
 def docs(session: nox.Session) -> None:
     """Build the documentation site into `site`; warnings, broken links and missing anchors are errors."""
-    session.install("-e", ".", *nox.project.dependency_groups(PYPROJECT, "docs"))
+    session.install("-e", ".", "-e", "distributions/builder", *nox.project.dependency_groups(PYPROJECT, "docs"))
     session.run("sphinx-build", "--fail-on-warning", "--keep-going", "-q", "docs", "site", *session.posargs)
 
 
@@ -310,7 +327,7 @@ def gpu(session: nox.Session, toolchain: str) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Run every benchmark that needs no GPU, and write docs/benchmarks.md. The machine must be otherwise idle."""
-    wheel = own_wheel(session)
+    loader, builder = own_wheels(session)
     session.install("hatchling>=1.27", *nox.project.dependency_groups(PYPROJECT, "bench"))
     # The measured packages get a separate environment, because hatchling imports every hook installed beside it.
     measured = Path(session.create_tmp()).resolve() / "measured"
@@ -323,7 +340,8 @@ def bench(session: nox.Session) -> None:
         "pip",
         "install",
         "-q",
-        f"{wheel}[cu13]",
+        f"{loader}[cu13]",
+        str(builder),
         "hatchling>=1.27",
         *toolchain,
         external=True,
@@ -339,11 +357,12 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build the sdist, and the wheel from it, into `dist`, and check them: `nox -s release -- v1.2.3` for that tag."""
-    wheel = own_wheel(session)
+    """Build the sdists, and wheels from them, into `dist`, and check them: `nox -s release -- v1.2.3` for that tag."""
+    loader, _ = own_wheels(session)
     session.install("build", "twine>=6.1")
     dist = Path("dist")
     shutil.rmtree(dist, ignore_errors=True)
-    session.run("python", "-m", "build", silent=True)
+    for folder in DISTRIBUTIONS.values():
+        session.run("python", "-m", "build", "--outdir", str(dist), folder, silent=True)
     session.run("twine", "check", "--strict", *map(str, dist.iterdir()))
-    session.run("python", "scripts/release.py", str(dist), str(wheel), *session.posargs)
+    session.run("python", "scripts/release.py", str(dist), str(loader.parent), *session.posargs)

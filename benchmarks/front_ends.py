@@ -29,7 +29,7 @@ def measure(rounds: int | None = None) -> list[Result]:
         folder = Path(scratch)
         project = shutil.copytree(FIXTURES / "saxpy", folder / "saxpy")
         pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps"]
-        run([*pip, "-w", folder / "own", FIXTURES.parent], folder)
+        run([*pip, "-w", folder / "own", FIXTURES.parent, FIXTURES.parent / "distributions" / "builder"], folder)
         environ = {
             "CUDA_WHEEL_CACHE_DIR": str(folder / "cache"),
             "PIP_FIND_LINKS": f"{os.environ.get('PIP_FIND_LINKS', '')} {folder / 'own'}".strip(),

@@ -30,7 +30,7 @@ KERNELS = (400, 4000)
 TARGETS = ("75-real", "80-real", "86-real", "89-real", "90-real", "100-real", "120-real", "87-virtual")
 PYPROJECT = """\
 [build-system]
-requires = ["hatchling", "cuda-wheel"]
+requires = ["hatchling", "cuda-wheel[tools]"]
 build-backend = "hatchling.build"
 [project]
 name = "scale"

@@ -3,7 +3,13 @@
 The public names are those of `cuda_wheel.runtime`, and `compile`; `cuda_wheel.torch` and `cuda_wheel.jax` make
 operators of kernels for PyTorch and JAX, and `cuda_wheel.cupy` has what takes the place of CuPy's `RawModule`.
 Importing this package imports nothing else; the first use of a name imports the file that defines it.
+
+The build side (`builder`, `cli` and others) is a distribution of its own, cuda-wheel-builder, with files of this
+package.
 """
+
+import os
+import sys
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
@@ -18,6 +24,18 @@ __version__ = "0.1.0"
 SOURCE_HOOK = "cuda_wheel.builder.compile_on_load"
 """Import name of the package that compiles a module's kernels when the module is loaded from a source tree instead of
 an installed wheel. The loader imports the package by this name; see `runtime/parts/source_hook.py`."""
+
+VENDORED_PACKAGE = "_cuda_wheel"
+"""Name of the package with the copy of the loader (`loader = "vendor"`). Each top-level package with modules has one:
+`demo/_cuda_wheel/`."""
+
+# The build side may lie in another folder of sys.path: of an environment that sees the packages of the one below it, or
+# of a checkout that is installed in editable form beside an installed loader.
+if not os.path.isfile(os.path.join(__path__[0], "builder", "__init__.py")):  # noqa: F405
+    __path__ += filter(  # noqa: F405
+        lambda folder: os.path.isfile(os.path.join(folder, "builder", "__init__.py")),
+        [os.path.join(folder, __name__) for folder in sys.path if isinstance(folder, str)],
+    )
 
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 

@@ -37,14 +37,14 @@ class CudaBuildHook(BuildHookInterface[Any]):
         self._cleanup = ExitStack()
         if version == "editable" or self.target_name not in ("sdist", "wheel"):
             return
-        from cuda_wheel.builder.project import build_files
-        from cuda_wheel.builder.report.reporter import ProgressReporter
-        from cuda_wheel.builder.scratch import scratch
-        from cuda_wheel.builder.sources.layout import SBOM
-        from cuda_wheel.runtime.manifest import TABLE_SUFFIX
-
         root = Path(self.root)
         with self._clean_errors():
+            from cuda_wheel.builder.project import build_files
+            from cuda_wheel.builder.report.reporter import ProgressReporter
+            from cuda_wheel.builder.scratch import scratch
+            from cuda_wheel.builder.sources.layout import SBOM
+            from cuda_wheel.runtime.manifest import TABLE_SUFFIX
+
             config = self._read_config()
             if self.target_name == "sdist":
                 self._add_sources(config, build_data)

@@ -2,7 +2,7 @@
 
     python scripts/beside_torch.py pip|uv MINOR FOLDER
 
-MINOR counts PyTorch's minor releases back from the newest. cuda-wheel's own wheel is found by PIP_FIND_LINKS and
+MINOR counts PyTorch's minor releases back from the newest. cuda-wheel's own wheels are found by PIP_FIND_LINKS and
 UV_FIND_LINKS. An environment takes some 6 GB in FOLDER, one at a time.
 """
 

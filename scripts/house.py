@@ -512,15 +512,17 @@ class Sandbox:
 
     def _write_metadata(self, folder: Path) -> None:
         """Write metadata of an installed cuda-wheel to `folder`, so that hatchling finds the checkout's own hook."""
-        project = _toml(self.checkout.root / "pyproject.toml")["project"]
+        files = (self.checkout.root / "pyproject.toml", self.checkout.root / "distributions/builder/pyproject.toml")
+        projects = [_toml(file)["project"] for file in files if file.is_file()]  # older checkouts have one distribution
         init = (self.checkout.root / "cuda_wheel" / "__init__.py").read_text(encoding="utf-8")
         version = re.search(r"^__version__ = [\"'](.+)[\"']", init, re.MULTILINE)
         number = version[1] if version else "0"
         metadata = folder / f"cuda_wheel-{number}.dist-info"
         metadata.mkdir()
-        text = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {number}\n"
+        text = f"Metadata-Version: 2.1\nName: cuda-wheel\nVersion: {number}\n"
         (metadata / "METADATA").write_text(text, encoding="utf-8")
-        groups = {"console_scripts": project.get("scripts", {}), **project.get("entry-points", {})}
+        groups = {name: each for project in projects for name, each in project.get("entry-points", {}).items()}
+        groups["console_scripts"] = projects[0].get("scripts", {})
         lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in each.items()) for group, each in groups.items()]
         (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
 

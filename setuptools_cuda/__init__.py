@@ -15,8 +15,12 @@ __all__ = ["finalize_distribution"]
 def finalize_distribution(distribution: Distribution) -> None:
     """Add the command `build_cuda` to the build of a project that has a table `[tool.cuda-wheel]`."""
     if _has_table(Path("pyproject.toml")):
-        from setuptools_cuda.build_cuda import add_to
+        from cuda_wheel.runtime.errors import CudaWheelError
 
+        try:
+            from setuptools_cuda.build_cuda import add_to
+        except CudaWheelError as error:  # cuda-wheel-builder is of another version than cuda-wheel
+            raise SystemExit(f"cuda-wheel: {error}") from None
         add_to(distribution)
 
 

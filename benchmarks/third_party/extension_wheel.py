@@ -87,7 +87,7 @@ Path(asked["folder"], "build.ninja").write_text(lines)
 
 PYPROJECT = """\
 [build-system]
-requires = ["hatchling", "cuda-wheel"]
+requires = ["hatchling", "cuda-wheel[tools]"]
 build-backend = "hatchling.build"
 
 [project]

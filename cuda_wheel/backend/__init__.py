@@ -12,6 +12,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.runtime.errors import CudaWheelError
+
+try:
+    import cuda_wheel.builder  # noqa: F401 - checks that it is of the version of cuda-wheel
+except CudaWheelError as error:
+    raise SystemExit(f"cuda-wheel: {error}") from None
+
 __all__ = [
     "build_sdist",
     "build_wheel",
@@ -81,7 +88,6 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name not in _OPTIONAL:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from cuda_wheel.backend.wrapped import clean_errors, wrapped_here
-    from cuda_wheel.runtime.errors import CudaWheelError
 
     try:
         has_hook = wrapped_here().has(name)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cuda_wheel.cmake import commands
 from cuda_wheel.runtime.errors import CudaWheelError
 
 __all__ = ["main"]
@@ -20,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a pipe on Windows cannot encode every name
     options = _parser().parse_args(arguments)
     try:
+        from cuda_wheel.cmake import commands  # unless cuda-wheel-builder is of another version than cuda-wheel
+
         if options.step == "build":
             commands.build_module_files(options.settings)
         elif options.step == "stub":

@@ -20,9 +20,9 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel import VENDORED_PACKAGE
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.inspect.archive import file_digests, metadata_file
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError

@@ -264,11 +264,12 @@ def _add(done: ProjectChanges, path: str, text: str) -> None:
 
 
 def _requirement(requires: Sequence[str]) -> str:
-    """Return the requirement for cuda-wheel of a build, without environment markers; "cuda-wheel" if there is none that
-    can stand in a command."""
+    """Return the requirement for cuda-wheel of a build, without environment markers, and with the extra `tools` if it
+    has none; "cuda-wheel[tools]" if there is none that can stand in a command."""
     found = next((each for each in requires if requirement_name(each) == "cuda-wheel"), "")
     text = found.partition(";")[0].replace(" ", "")
-    return text if re.fullmatch(r"[\w.-]+(\[[\w,.-]+\])?[\w<>=!~.,*+-]*", text, re.ASCII) else "cuda-wheel"
+    parts = re.fullmatch(r"([\w.-]+)(\[[\w,.-]+\])?([\w<>=!~.,*+-]*)", text, re.ASCII)
+    return f"{parts[1]}{parts[2] or '[tools]'}{parts[3]}" if parts else "cuda-wheel[tools]"
 
 
 def _python(requires: object) -> int:

@@ -305,6 +305,11 @@ def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: Impo
         edit.add_table(requires[:1], {"requires": [HOOKED[backend], toolchain], "build-backend": backend})
     elif found := _requirement(edit.get(requires)):
         done.kept.append(f"build-system.requires: {found}")
+        if "[" not in found.partition("@")[0]:
+            done.advice.append(
+                f'name an extra in build-system.requires, such as "{toolchain}": "{found}" brings the loader only. '
+                '"cuda-wheel[tools]" brings what builds with the compilers of this machine'
+            )
     else:
         edit.add_item(requires, toolchain)
     if imported:

@@ -8,7 +8,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import PurePosixPath
 from typing import Any
 
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
+from cuda_wheel import VENDORED_PACKAGE
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, TABLE_SUFFIX
 
 __all__ = ["FRAMEWORKS", "add_bindings", "add_modules"]

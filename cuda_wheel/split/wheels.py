@@ -20,10 +20,10 @@ from hashlib import sha256
 from pathlib import Path
 
 import cuda_wheel
+from cuda_wheel import VENDORED_PACKAGE
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import BundleRequest, Fatbin
 from cuda_wheel.builder.sources.layout import SBOM
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.inspect.archive import open_wheel, read_member, wheel_members
 from cuda_wheel.inspect.manifest_checks import manifest_differences

@@ -48,7 +48,7 @@ def write_project(root: Path, name: str, sources: dict[str, str], table: str = "
     (package / "__init__.py").write_text("")
     for file, text in sources.items():
         (package / file).write_text(text)
-    head = '[build-system]\nrequires = ["hatchling", "cuda-wheel"]\nbuild-backend = "hatchling.build"\n'
+    head = '[build-system]\nrequires = ["hatchling", "cuda-wheel[tools]"]\nbuild-backend = "hatchling.build"\n'
     project = f'[project]\nname = "{name}"\nversion = "1"\n[tool.cuda-wheel]\n'
     (root / "pyproject.toml").write_text(head + project + textwrap.dedent(table))
 

@@ -145,6 +145,22 @@ def test_cupy_is_required_where_its_device_headers_are_read(requires: str, added
     assert told == (added[-1] not in requires)
 
 
+@pytest.mark.parametrize(
+    ("requirement", "is_told"),
+    [("cuda-wheel", True), ("cuda-wheel>=0.1", True), ("cuda-wheel[tools]", False), ("cuda_wheel[cu12]>=0.1", False)],
+)
+def test_a_requirement_of_the_loader_alone_is_told(requirement: str, is_told: bool, tmp_path: Path) -> None:
+    pyproject = (
+        f'[build-system]\nrequires = ["hatchling", "{requirement}"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "demo"\nversion = "1"\n'
+    )
+    root = write_files(tmp_path, **{"demo/__init__.py": "", "demo/k.cu": KERNEL, "pyproject.toml": pyproject})
+    done = init_project(root)
+    assert f"build-system.requires: {requirement}" in done.kept
+    told = f'name an extra in build-system.requires, such as "cuda-wheel[{toolchain_extra()}]": "{requirement}" brings'
+    assert any(each.startswith(told) for each in done.advice) == is_told
+
+
 CLASSIFIER = "Environment :: GPU :: NVIDIA CUDA :: {}"
 
 

@@ -158,7 +158,16 @@ def test_a_requirement_that_a_shell_would_read_otherwise_is_not_copied(requireme
     root = project(tmp_path, head("hatchling").replace('"hatchling"', f'"hatchling", "{requirement}"'))
     done = proposed(root, "github")
     (text,) = (each.after for each in done.changes if each.path.name == "wheel.yml")
-    assert 'pip install build "cuda-wheel"\n' in text
+    assert 'pip install build "cuda-wheel[tools]"\n' in text
+
+
+@pytest.mark.parametrize(
+    ("requirement", "installed"), [("cuda-wheel", "[tools]"), ("cuda-wheel >= 0.1", "[tools]>=0.1")]
+)
+def test_the_jobs_install_the_commands(requirement: str, installed: str, tmp_path: Path) -> None:
+    root = project(tmp_path, head("hatchling").replace('"hatchling"', f'"hatchling", "{requirement}"'))
+    (text,) = (each.after for each in proposed(root, "github").changes if each.path.name == "wheel.yml")
+    assert f'pip install build "cuda-wheel{installed}"\n' in text
 
 
 # --- what exists stays ---------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from itertools import product
 
 import pytest
 
+import cuda_wheel
+from tests.support.environments import DISTRIBUTIONS
 from tests.support.processes import run
-from tests.support.projects import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,18 +47,20 @@ RESOLVERS = {"uv": resolved_by_uv, "pip": resolved_by_pip}
 
 @pytest.fixture(scope="module")
 def extras(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let resolvers find cuda-wheel 99, a wheel without files that requires what pyproject.toml declares."""
+    """Let resolvers find cuda-wheel and cuda-wheel-builder 99, wheels without files that require what the files
+    pyproject.toml declare."""
     folder = tmp_path_factory.mktemp("wheels")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = ["Metadata-Version: 2.1", "Name: cuda-wheel", "Version: 99"]
-    lines += [f"Requires-Dist: {each}" for each in project["dependencies"]]
-    for extra in ("cu12", "cu13"):
-        required = project["optional-dependencies"][extra]
-        lines += [f"Provides-Extra: {extra}", *(f"Requires-Dist: {each}; extra == '{extra}'" for each in required)]
-    with zipfile.ZipFile(folder / "cuda_wheel-99-py3-none-any.whl", "w") as archive:
-        archive.writestr("cuda_wheel-99.dist-info/METADATA", "\n".join(lines) + "\n")
-        archive.writestr("cuda_wheel-99.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        archive.writestr("cuda_wheel-99.dist-info/RECORD", "")
+    for name, place in DISTRIBUTIONS.items():
+        project = tomllib.loads((place / "pyproject.toml").read_text())["project"]
+        lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", "Version: 99"]
+        lines += [f"Requires-Dist: {each}" for each in project["dependencies"]]
+        for extra, required in project.get("optional-dependencies", {}).items():
+            lines += [f"Provides-Extra: {extra}", *(f"Requires-Dist: {each}; extra == '{extra}'" for each in required)]
+        with zipfile.ZipFile(folder / f"{name}-99-py3-none-any.whl", "w") as archive:
+            metadata = "\n".join(lines).replace(f"=={cuda_wheel.__version__}", "==99")
+            archive.writestr(f"{name}-99.dist-info/METADATA", f"{metadata}\n")
+            archive.writestr(f"{name}-99.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+            archive.writestr(f"{name}-99.dist-info/RECORD", "")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS"):
             patch.setenv(name, str(folder))
@@ -106,6 +109,13 @@ def test_an_extra_alone_is_of_its_major_version(extra: str, extras: None) -> Non
     versions = resolved_by_uv(f"cuda-wheel[{extra}]==99")
     assert versions[PARTS[extra][0]].startswith(extra[2:] + ".")
     assert {name for name in versions if name.startswith("nvidia-")} == {*PARTS[extra], LINKERS[extra]}
+    assert versions["cuda-wheel-builder"] == "99"
+
+
+def test_the_tools_are_the_build_side_alone(extras: None) -> None:
+    loader = resolved_by_uv("cuda-wheel==99").keys()
+    assert "cuda-bindings" in loader and "cuda-wheel-builder" not in loader
+    assert resolved_by_uv("cuda-wheel[tools]==99").keys() == {*loader, "cuda-wheel-builder"}
 
 
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])

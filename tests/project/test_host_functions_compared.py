@@ -101,7 +101,7 @@ def test_a_project_is_one_that_hatchling_builds_with_the_headers_of_its_machine(
     package = scripts.population.Package("a-b", "o/r", "", "torch", (".",), ("k.cu",), include=("include",))
     scripts.translate.write_project(tmp_path, package, {"src/k.cu": "ported_a_b.k"}, "x = 1\n")
     table = tomllib.loads((tmp_path / "pyproject.toml").read_text())
-    assert table["build-system"]["requires"] == ["hatchling", "cuda-wheel", "torch"]
+    assert table["build-system"]["requires"] == ["hatchling", "cuda-wheel[tools]", "torch"]
     settings = table["tool"]["cuda-wheel"]
     assert settings["module"] == [{"name": "ported_a_b.k", "sources": ["src/k.cu"]}]
     assert settings["architectures"] == ["90-real"] and settings["include-dirs"] == ["include"]

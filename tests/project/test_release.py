@@ -91,6 +91,9 @@ def test_the_version_is_in_one_place() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
     assert project["tool"]["hatch"]["version"]["path"] == "cuda_wheel/__init__.py"
+    builder = tomllib.loads((ROOT / "distributions/builder/pyproject.toml").read_text())
+    assert builder["project"]["dynamic"] == ["version"] and "version" not in builder["project"]
+    assert builder["tool"]["hatch"]["version"]["path"] == "../../cuda_wheel/__init__.py"
     files = [
         path
         for folder in ("cuda_wheel", "hatch_cuda", "setuptools_cuda", "docs", "scripts")
@@ -105,24 +108,28 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     """Return a function that returns what is wrong with a release, whose files it changes first."""
     monkeypatch.syspath_prepend(ROOT / "scripts")
     release = importlib.import_module("release")
-    dist, root = tmp_path / "dist", tmp_path / "root"
-    wheel = tmp_path / "own.whl"
+    dist, wheels, root = (tmp_path / name for name in ("dist", "wheels", "root"))
+    required = {
+        "cuda_wheel": "cuda-bindings>=12.9\nRequires-Dist: cuda-wheel-builder==1.2.0; extra == 'tools'",
+        "cuda_wheel_builder": "cuda-wheel==1.2.0",
+    }
 
     def find(tag: str = "", heading: str = "1.2.0 (2026-11-23)", metadata: str = "1.2.0", **changed: str) -> list[str]:
-        shutil.rmtree(dist, ignore_errors=True)
-        dist.mkdir()
+        for folder in (dist, wheels):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
         (root / "cuda_wheel").mkdir(parents=True, exist_ok=True)
         (root / "cuda_wheel/__init__.py").write_text('"""A package."""\n\n__version__ = "1.2.0"\n')
         (root / "CHANGELOG.md").write_text(f"# Changelog\n\n## {heading}\n\n## 1.1.0 (2026-01-01)\n")
         (dist / changed.get("sdist", "cuda_wheel-1.2.0.tar.gz")).touch()
-        for path, content in (dist / "cuda_wheel-1.2.0-py3-none-any.whl", "a"), (wheel, changed.get("own", "a")):
-            with zipfile.ZipFile(path, "w") as archive:
-                for name, text in {
-                    "cuda_wheel/a.py": content,
-                    "cuda_wheel-1.2.0.dist-info/METADATA": f"Metadata-Version: 2.4\nName: cuda-wheel\nVersion: {metadata}\n",
-                }.items():
-                    archive.writestr(zipfile.ZipInfo(name), text)
-        return list(release.problems(dist, wheel, tag, root))
+        (dist / "cuda_wheel_builder-1.2.0.tar.gz").touch()
+        for name, needs in required.items():
+            lines = f"Metadata-Version: 2.4\nVersion: {metadata}\nRequires-Dist: {changed.get(name, needs)}\n"
+            for folder, content in (dist, "a"), (wheels, changed.get("own", "a")):
+                with zipfile.ZipFile(folder / f"{name}-1.2.0-py3-none-any.whl", "w") as archive:
+                    archive.writestr(zipfile.ZipInfo("cuda_wheel/a.py"), content)
+                    archive.writestr(zipfile.ZipInfo(f"{name}-1.2.0.dist-info/METADATA"), lines)
+        return list(release.problems(dist, wheels, tag, root))
 
     return find
 
@@ -135,9 +142,20 @@ def test_a_release_with_a_mistake_is_found(problems: Callable[..., list[str]]) -
     assert problems(heading="1.2.0 (unreleased)") == []
     (found,) = problems("v1.2.0", heading="1.2.0 (unreleased)")
     assert found == "CHANGELOG.md begins with 1.2.0 (unreleased), not with 1.2.0 and the date of the release"
-    (found,) = problems(metadata="1.1.0")
-    assert "metadata has version 1.1.0" in found
-    (found,) = problems(own="b")
-    assert found.endswith("differs from the one from the repository: ['cuda_wheel/a.py']")
+    loader, builder = problems(metadata="1.1.0")
+    assert loader == "cuda_wheel-1.2.0-py3-none-any.whl has version 1.1.0, cuda_wheel/__init__.py has 1.2.0"
+    assert builder.startswith("cuda_wheel_builder-1.2.0-py3-none-any.whl has version 1.1.0")
+    for found in problems(own="b"):
+        assert found.endswith("differs from the one from the repository: ['cuda_wheel/a.py']")
+    assert len(problems(own="b")) == 2
+    for wrong in ("cuda-wheel==1.1.0", "cuda-wheel>=1.2.0", "cuda-wheel"):
+        (found,) = problems(cuda_wheel_builder=wrong)
+        assert (
+            found == f"cuda_wheel_builder-1.2.0-py3-none-any.whl requires {wrong}: expected ==1.2.0, in pyproject.toml"
+        )
+    (found,) = problems(cuda_wheel="cuda-wheel-builder==1.2.0.1; extra == 'tools'")
+    assert "requires cuda-wheel-builder==1.2.0.1; extra" in found
+    (found,) = problems(cuda_wheel="cuda-bindings>=12.9")
+    assert found.endswith("requires nothing of the other distribution")
     (found,) = problems(sdist="cuda_wheel-1.1.0.tar.gz")
     assert "cuda_wheel-1.1.0.tar.gz" in found and "not [" in found

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
+from cuda_wheel import VENDORED_PACKAGE
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_all, forget_package, reset_driver

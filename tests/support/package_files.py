@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel import VENDORED_PACKAGE
 from cuda_wheel.builder.wheel.loader_copy import copied_files
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.runtime.errors import PARTS
 from tests.support.wheels import contents
 

@@ -91,7 +91,7 @@ def write_project(project: Path, package: Package, modules: Mapping[str, str], m
         headers="[]",
     )
     # PyTorch's headers are those of the machine that builds.
-    text = text.replace('"cuda-wheel"]', '"cuda-wheel", "torch"]').replace("system-include-dirs = []\n", "")
+    text = text.replace('[tools]"]', '[tools]", "torch"]').replace("system-include-dirs = []\n", "")
     for path, dotted in modules.items():
         text += MODULE.format(name=name, module=dotted.removeprefix(f"{name}."), source=path)
     (project / name).mkdir()

@@ -33,7 +33,7 @@ LISTED = packages(HERE / "packages.toml")
 
 PROJECT = """\
 [build-system]
-requires = ["hatchling", "cuda-wheel"]
+requires = ["hatchling", "cuda-wheel[tools]"]
 build-backend = "hatchling.build"
 
 [project]

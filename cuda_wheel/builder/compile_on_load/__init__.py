@@ -6,15 +6,12 @@ imported on first use.
 
 from typing import Any
 
-from cuda_wheel import __version__
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cuda_wheel.builder.compile_on_load.requests import compile_on_load, compile_text, specialize
     from cuda_wheel.builder.errors import ToolchainError
     from cuda_wheel.builder.sources.source_tree import find_source, kernels_beside, module_that_may_make
 __all__ = [
-    "VERSION",
     "ToolchainError",
     "compile_on_load",
     "compile_text",
@@ -23,10 +20,6 @@ __all__ = [
     "module_that_may_make",
     "specialize",
 ]
-
-
-VERSION = __version__
-"""Version of cuda-wheel that this package belongs to. The loader raises CudaWheelError if its own version differs."""
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import cuda_wheel
+from cuda_wheel import VENDORED_PACKAGE
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
@@ -30,7 +31,6 @@ from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = [
     "TYPED",
-    "VENDORED_PACKAGE",
     "Package",
     "attaching_packages",
     "attachment_warnings",
@@ -48,11 +48,6 @@ __all__ = [
     "write",
     "write_new",
 ]
-
-
-VENDORED_PACKAGE = "_cuda_wheel"
-"""Name of the package with the copy of the loader (`loader = "vendor"`). Each top-level package with modules has one:
-`demo/_cuda_wheel/`."""
 
 
 TYPED = "py.typed"

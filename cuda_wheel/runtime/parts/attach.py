@@ -36,11 +36,13 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             files = find_files(name, None)
             modules[name] = kernel_names(files.manifest_file(file, check=False))
     hook: Any = None
+    advice = ""
     if not modules:
         if has("source_hook"):  # a vendored loader compiles nothing
-            from .source_hook import source_hook  # only for a package that is not installed
+            from .source_hook import source_hook, source_tree_advice  # only for a package that is not installed
 
             hook = source_hook()
+            advice = "" if hook is not None else source_tree_advice(folders, None)
         modules |= {} if hook is None else hook.kernels_beside(package, folders)
     if not names:
         raise ImageError(
@@ -55,7 +57,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             message = f"{message[:-1]}, but {to_add('its .fatbin and .fatbin.json files', '')}."
         elif sources := sorted(name for name in names if name.endswith(".cu")):
             message += _not_compiled(sources[0])
-        raise ImageError(message)
+        raise ImageError(message + advice)
     attributes = attached(modules, names)
 
     def __getattr__(name: str) -> Any:

@@ -13,8 +13,8 @@ from ..loading import load_found
 from ..manifest import MANIFEST_SUFFIX, MacroValue
 from ..module import Module
 from .permission import check_permission
-from .source_hook import source_hook
-from .specialize import NOT_IN_APPLICATIONS, Specializer, toolchain_to_install
+from .source_hook import no_compiler, source_hook, toolchain_to_install
+from .specialize import Specializer
 
 __all__ = ["compile"]
 
@@ -53,7 +53,7 @@ def compile(
     check_permission(jit, f"{name}.cu must be compiled", help, device)
     hook = source_hook()
     if hook is None:  # a vendored loader lacks this part
-        raise CudaWheelError(f"{name} cannot be compiled: {NOT_IN_APPLICATIONS}")
+        raise CudaWheelError(f"{name} cannot be compiled: {no_compiler(device)}.")
     table: dict[str, Any] = {
         "instantiate": list(instantiate),
         "defines": dict(defines),

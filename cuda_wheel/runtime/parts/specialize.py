@@ -14,11 +14,11 @@ from ..jit import JitOptions
 from ..manifest import MANIFEST_SUFFIX, Carried, Manifest, sha256_of
 from ..module import Module
 from .permission import check_permission
-from .source_hook import source_hook
+from .source_hook import no_compiler, source_hook, toolchain_to_install
 
 if TYPE_CHECKING:
     from ..module import Kernel
-__all__ = ["NOT_IN_APPLICATIONS", "Specializer", "instances_of_wheel", "specialized_variant", "toolchain_to_install"]
+__all__ = ["Specializer", "instances_of_wheel", "specialized_variant"]
 
 
 def specialized_variant(
@@ -78,18 +78,6 @@ def instances_of_wheel(load_found: "Callable[..., Module]", device: int | None, 
     return Specializer(compiled)
 
 
-NOT_IN_APPLICATIONS = (
-    "frozen applications and zip archives compile no CUDA C++. Compile what they need when their wheels are built, "
-    "with `instantiate` and `variants` in [tool.cuda-wheel]"
-)
-
-
-def toolchain_to_install(device: int | None) -> str:
-    """Return the command that installs a toolchain for the driver of this machine; DriverError without a driver."""
-    extra = "cu12" if device_and_driver(device)[1][0] < 13 else "cu13"
-    return f'pip install "cuda-wheel[{extra}]"'
-
-
 def _compiled(
     name: str,
     files: ModuleFiles | None,
@@ -106,7 +94,7 @@ def _compiled(
     hook = source_hook()
     package, _, stem = name.rpartition(".")
     if hook is None:  # a vendored loader lacks this part
-        raise type(unknown)(f"{unknown}\nIt cannot be compiled here: {NOT_IN_APPLICATIONS}")
+        raise type(unknown)(f"{unknown}\nIt cannot be compiled here: {no_compiler(device)}.")
 
     def ask() -> Any:
         return device_and_driver(device)[0]

@@ -64,8 +64,8 @@ def not_compiled(source: str) -> str:
         f" {source} is there, but was not compiled: the build of the wheel did not run cuda-wheel. Enable it in "
         "pyproject.toml, and build and install the wheel again: for hatchling, add the table "
         "[tool.hatch.build.targets.wheel.hooks.cuda]; for setuptools, add the table [tool.cuda-wheel]; for both, add "
-        "cuda-wheel to build-system.requires. With CMake, call cuda_wheel_add_module. With build-backend = "
-        '"cuda_wheel.backend", build with pip, build or uv: flit build and maturin build do not ask it.'
+        "cuda-wheel[cu12] or [cu13] to build-system.requires. With CMake, call cuda_wheel_add_module. With "
+        'build-backend = "cuda_wheel.backend", build with pip, build or uv: flit build and maturin build do not ask it.'
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,19 +11,19 @@ from types import ModuleType
 import pytest
 
 import cuda_wheel
+from cuda_wheel import VENDORED_PACKAGE, builder
 from cuda_wheel.builder import compile_on_load as editable
 from cuda_wheel.builder.wheel.loader_copy import copied_files
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.runtime.errors import PARTS
-from cuda_wheel.runtime.parts.source_hook import source_hook
+from cuda_wheel.runtime.parts.source_hook import no_compiler, source_hook
 from tests.support.processes import run
 from tests.support.projects import KERNEL, ROOT
 
 
-def test_the_hook_is_the_build_side_of_the_same_version() -> None:
+def test_the_hook_is_the_build_side() -> None:
     hook = source_hook()
-    assert hook is editable and cuda_wheel.__version__ == hook.VERSION
-    assert all(callable(getattr(hook, name)) for name in hook.__all__ if name != "VERSION")
+    assert hook is editable
+    assert all(callable(getattr(hook, name)) for name in hook.__all__)
 
 
 def test_the_hook_imports_no_compiler_before_it_is_used() -> None:
@@ -32,13 +33,24 @@ def test_the_hook_imports_no_compiler_before_it_is_used() -> None:
     assert names == {"cuda_wheel.builder", "cuda_wheel.builder.compile_on_load"}
 
 
-def test_the_hook_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(editable, "VERSION", "99.0")
+def test_the_build_side_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its metadata says its version."""
+    version = cuda_wheel.__version__
+    builder._check_version(str(tmp_path))  # a checkout has none
+    (tmp_path / "cuda_wheel_builder-99.0.dist-info").mkdir()
     with pytest.raises(
         cuda_wheel.CudaWheelError,
-        match=rf"belongs to cuda-wheel 99\.0, but the loader \(.*\) to {cuda_wheel.__version__}: two versions are mixed",
+        match=rf"two versions are mixed: cuda-wheel-builder 99\.0 in .*, and cuda-wheel {re.escape(version)} in ",
     ):
-        source_hook()
+        builder._check_version(str(tmp_path))
+    (tmp_path / f"cuda_wheel_builder-{version}.dist-info").mkdir()
+    builder._check_version(str(tmp_path))
+
+
+def test_a_build_side_that_is_not_installed_is_no_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_wheel, "SOURCE_HOOK", "cuda_wheel.not_installed.compile_on_load")
+    assert source_hook() is None
+    assert no_compiler(None).startswith("cuda-wheel-builder, which compiles, is not installed.")
 
 
 def test_a_build_side_that_cannot_be_imported_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

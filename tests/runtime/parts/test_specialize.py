@@ -251,6 +251,23 @@ def test_without_a_toolchain_the_error_names_what_there_is_and_the_extra(
         assert 'pip install "cuda-wheel[cu12]". Now: NVRTC was not found.' in str(error.value)
 
 
+def test_without_the_build_side_the_error_names_the_extra(
+    installed: str, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if installed != "wheel":
+        pytest.skip("tests/project/test_distributions.py loads a source tree without the build side")
+    use((8, 6), version=13000)
+    module = cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)
+    monkeypatch.setattr(cuda_wheel, "SOURCE_HOOK", "cuda_wheel.not_installed.compile_on_load")
+    expected = 'It cannot be compiled here: cuda-wheel-builder, which compiles, is not installed. pip install "cuda-wheel[cu13]" brings it.'
+    with pytest.raises(UnknownKernelError) as missing:
+        module["gemm<float, 3>"]
+    assert str(missing.value).endswith(expected) and "has no kernel 'gemm<float, 3>'" in str(missing.value)
+    with pytest.raises(UnknownVariantError) as error:
+        cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=3)
+    assert str(error.value).endswith(expected)
+
+
 def test_damaged_sources_are_not_compiled(site: Path, use: Callable[..., Driver]) -> None:
     use((8, 6))
     path = site / "demo/update.fatbin"
