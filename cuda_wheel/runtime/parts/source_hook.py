@@ -28,8 +28,8 @@ def source_hook() -> Any:
     It has `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
     `specialize(sources, variant, instance, capability)`, `compile_text(name, text, table, include_dirs, capability)`,
     `find_source(name, folders)`, `kernels_beside(package, folders)` and `module_that_may_make(kernel, package,
-    folders)`. Raises CudaWheelError if it cannot be imported or belongs to another version, which
-    it says itself.
+    folders)`. Raises CudaWheelError if it cannot be imported; the build side itself raises it if it is of another
+    version.
     """
     parent = sys.modules.get(__package__.removesuffix(".runtime.parts"))
     name: str | None = getattr(parent, "SOURCE_HOOK", None)
