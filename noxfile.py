@@ -28,6 +28,7 @@ FROM_SOURCE = ["msgpack", "pyyaml", "tornado"]
 """What Python 3.13t must compile. For other distributions, it takes the newest release that has a wheel."""
 _WHEELS: list[Path] = []
 """cuda-wheel's own wheel, if this run of nox has built it."""
+NUMBA_TESTS = ["-m", "slow", "-k", "numba", "tests/numba", "tests/project/test_documented_examples.py"]
 PTXAS = ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"]
 
 
@@ -105,10 +106,17 @@ def slow(session: nox.Session, toolchain: str) -> None:
     Of a test with many cases, each toolchain runs one half, unless the cases test what a compiler itself says or needs.
     `-- -m "not one_toolchain"` runs all with a toolchain.
     """
-    if toolchain == TOOLCHAINS[0]:
-        run_tests(session, toolchain, "-m", "slow", "--cases=first", groups=["numba"])
-    else:
+    if toolchain != TOOLCHAINS[0]:
         run_tests(session, toolchain, "-m", "not one_toolchain", "--cases=second")
+        return
+    if session.posargs:
+        run_tests(session, toolchain, groups=["numba"])
+        return
+    run_tests(session, toolchain, "-m", "slow", "--cases=first", "--ignore=tests/numba")
+    # After the other tests: every start of Python runs numba-cuda's start-up file, which triples its time.
+    session.install(*nox.project.dependency_groups(PYPROJECT, "numba"))
+    session.run("pytest", *PARALLEL, *NUMBA_TESTS)
+    session.run("uv", "pip", "uninstall", "-q", "numba-cuda")
 
 
 @nox.session(python=PYTHONS, venv_backend=INSTALLER)
