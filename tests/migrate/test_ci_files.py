@@ -62,11 +62,13 @@ def test_the_files_follow_their_schema(host: str, tmp_path: Path) -> None:
     schema = {"github": "github-workflows", "gitlab": "gitlab-ci"}[host]
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
     scm = head("hatchling").replace('"hatchling"', '"hatchling", "hatch-vcs"')
+    paths = []
     for number, files in enumerate([{}, {"pyproject.toml": scm, ".gitmodules": ""}]):
         root = project(tmp_path / str(number), **files)
         written(root, host)
-        result = run(*command, *(root / path for path in FILES[host]))
-        assert result.returncode == 0, result.stdout
+        paths += [root / path for path in FILES[host]]
+    result = run(*command, *paths)
+    assert result.returncode == 0, result.stdout
     path = root / FILES[host][0]
     path.write_text(re.sub(r"runs-on|script", "wrong", path.read_text()))
     assert run(*command, path).returncode == 1
