@@ -141,11 +141,9 @@ def run_tests(session: nox.Session, toolchain: str, *options: str, groups: Seque
     """Install a toolchain, the tests' requirements and further groups of them, and run the tests."""
     keep_bytecode(session)
     install(session, toolchain, f"test-{toolchain}", *groups)
-    environ = {
-        "CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session)),
-        "CUDA_WHEEL_TEST_TORCH_HEADERS": str(torch_headers(session)),
-    }
-    session.run("pytest", *PARALLEL, *(session.posargs or options), env=environ)
+    session.env["CUDA_WHEEL_TEST_TOOLS"] = str(nvidia_tools(session))
+    session.env["CUDA_WHEEL_TEST_TORCH_HEADERS"] = str(torch_headers(session))
+    session.run("pytest", *PARALLEL, *(session.posargs or options))
 
 
 @nox.session(venv_backend=INSTALLER)
