@@ -194,6 +194,15 @@ def kept_cache(share: Share, known_toolchain: Path | None) -> str:
     return str(share("kept-cache", fill))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_cache_of_the_user(kept_cache: str) -> Iterator[None]:
+    """Let fixtures for several tests, which are made before `compile_cache`, use the run's cache and not the user's, which
+    has results of earlier runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_WHEEL_CACHE_DIR", kept_cache)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def same_folder() -> Iterator[None]:
     """Restore the current folder, which compiling in the process of the tests changes."""
