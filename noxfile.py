@@ -30,6 +30,7 @@ DISTRIBUTIONS = {"cuda_wheel": ".", "cuda_wheel_builder": "distributions/builder
 """The distributions of this repository, as wheels name them, and their folders."""
 _WHEELS: list[Path] = []
 """The wheels of DISTRIBUTIONS, if this run of nox has built them."""
+NUMBA_TESTS = ["-m", "slow", "-k", "numba", "tests/numba", "tests/project/test_documented_examples.py"]
 PTXAS = ["12.0", "12.2", "12.4", "12.6", "12.8", "13.1"]
 
 
@@ -110,10 +111,17 @@ def slow(session: nox.Session, toolchain: str) -> None:
     Of a test with many cases, each toolchain runs one half, unless the cases test what a compiler itself says or needs.
     `-- -m "not one_toolchain"` runs all with a toolchain.
     """
-    if toolchain == TOOLCHAINS[0]:
-        run_tests(session, toolchain, "-m", "slow", "--cases=first", groups=["numba"])
-    else:
+    if toolchain != TOOLCHAINS[0]:
         run_tests(session, toolchain, "-m", "not one_toolchain", "--cases=second")
+        return
+    if session.posargs:
+        run_tests(session, toolchain, groups=["numba"])
+        return
+    run_tests(session, toolchain, "-m", "slow", "--cases=first", "--ignore=tests/numba")
+    # After the other tests: every start of Python runs numba-cuda's start-up file, which triples its time.
+    session.install(*nox.project.dependency_groups(PYPROJECT, "numba"))
+    session.run("pytest", *PARALLEL, *NUMBA_TESTS)
+    session.run("uv", "pip", "uninstall", "-q", "numba-cuda")
 
 
 @nox.session(python=PYTHONS, venv_backend=INSTALLER)
@@ -138,11 +146,9 @@ def run_tests(session: nox.Session, toolchain: str, *options: str, groups: Seque
     """Install a toolchain, the tests' requirements and further groups of them, and run the tests."""
     keep_bytecode(session)
     install(session, toolchain, f"test-{toolchain}", *groups)
-    environ = {
-        "CUDA_WHEEL_TEST_TOOLS": str(nvidia_tools(session)),
-        "CUDA_WHEEL_TEST_TORCH_HEADERS": str(torch_headers(session)),
-    }
-    session.run("pytest", *PARALLEL, *(session.posargs or options), env=environ)
+    session.env["CUDA_WHEEL_TEST_TOOLS"] = str(nvidia_tools(session))
+    session.env["CUDA_WHEEL_TEST_TORCH_HEADERS"] = str(torch_headers(session))
+    session.run("pytest", *PARALLEL, *(session.posargs or options))
 
 
 @nox.session(venv_backend=INSTALLER)

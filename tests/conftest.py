@@ -9,11 +9,15 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.soak import SOAK, amount
+
+if TYPE_CHECKING:
+    from tests.support.shared_folders import Share
 
 # pytest rewrites the assertions of a plugin when it imports it, so each module must come before those that import it.
 pytest_plugins = [
@@ -135,12 +139,44 @@ def two_workers(one_worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_JOBS", "2")
 
 
+_COMPILE_ONCE = tuple(
+    f"tests/{room}/"
+    for room in (
+        "builder/wheel",
+        "cli",
+        "front_ends",
+        "inspect",
+        "migrate",
+        "mistakes",
+        "numba",
+        "operators",
+        "project",
+        "pyinstaller",
+        "split",
+        "tile",
+        "triton",
+        "tuning",
+    )
+)
+"""The rooms that test what precedes or follows compilation."""
+
+
 @pytest.fixture(autouse=True)
+def compile_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test compile everything itself; in rooms that do not test compilation, what no test of the run has
+    compiled. Tests of these rooms that compare builds, or test whether or how something is compiled, use `own_cache`."""
+    if request.node.nodeid.startswith(_COMPILE_ONCE):
+        monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", request.getfixturevalue("kept_cache"))
+    else:
+        request.getfixturevalue("own_cache")
+
+
+@pytest.fixture
 def own_cache(
     known_toolchain: Path | None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Give each test a compile cache without results, so that it compiles everything itself. The cache has the
-    toolchain; the rooms that test the search for it, or that count what is in a cache, replace `known_toolchain`."""
+    """Give the test a compile cache without results. The cache has the toolchain; the rooms that test the search for it,
+    or that count what is in a cache, replace `known_toolchain`."""
     folder = tmp_path_factory.mktemp("cache")
     if known_toolchain is not None:
         shutil.copytree(known_toolchain, folder, dirs_exist_ok=True)
@@ -148,9 +184,23 @@ def own_cache(
 
 
 @pytest.fixture(scope="session")
-def kept_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The folder of a compile cache for tests of what precedes or follows the compilation: equal sources compile once."""
-    return str(tmp_path_factory.mktemp("kept-cache"))
+def kept_cache(share: Share, known_toolchain: Path | None) -> str:
+    """The folder of a compile cache of the whole run, with the toolchain: equal jobs of several tests compile once."""
+
+    def fill(folder: Path) -> None:
+        if known_toolchain is not None:
+            shutil.copytree(known_toolchain, folder, dirs_exist_ok=True)
+
+    return str(share("kept-cache", fill))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cache_of_the_user(kept_cache: str) -> Iterator[None]:
+    """Let fixtures for several tests, which are made before `compile_cache`, use the run's cache and not the user's, which
+    has results of earlier runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_WHEEL_CACHE_DIR", kept_cache)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -317,6 +317,7 @@ def test_builds_in_different_folders_give_the_same_bytes(
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_a_project_in_another_folder_uses_the_same_cache_entries(
     build: Build, cuda_wheel: Command, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from tests.support.arithmetic import (
     OPTIONS,
     SINGLE,
     SOURCE,
+    SPELLINGS,
     Arithmetic,
     assembled_by_older_ptxas,
     differences,
@@ -98,8 +99,11 @@ def _assembled(given: tuple[str, str]) -> bytes:
     return assemble([text], arch)[0]
 
 
-@pytest.mark.every_toolchain
-@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+@pytest.mark.parametrize(
+    "options",
+    [*(pytest.param(each, marks=pytest.mark.every_toolchain) for each in OPTIONS), *SPELLINGS],
+    ids=" ".join,
+)
 def test_every_way_computes_as_nvrtcs_own_machine_code(options: tuple[str, ...], direct, ways, arithmetic) -> None:
     expected = arithmetic(direct(SOURCE, "90", options))
     found = ways(SOURCE, "90", options)

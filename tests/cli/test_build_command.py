@@ -40,6 +40,7 @@ def test_an_output_folder_that_cannot_be_written_is_an_error(make_project, cuda_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+@pytest.mark.usefixtures("own_cache")
 def test_build_shows_a_bar_on_a_terminal_and_the_lines_after_it(make_project, tmp_path: Path) -> None:
     # One at a time, and so many that the bar is drawn between them, on any machine.
     project = make_project('[tool.cuda-wheel]\narchitectures = ["75", "80", "86", "89", "90", "100", "120", "121"]')

@@ -134,6 +134,7 @@ def test_the_machine_and_the_cache_are_shown_without_rich(command: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+@pytest.mark.usefixtures("own_cache")
 def test_a_build_prints_lines_on_a_terminal_without_rich(make_project: Callable, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"')
     terminal, child_end = os.openpty()

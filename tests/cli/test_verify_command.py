@@ -93,11 +93,18 @@ def test_a_rebuild_is_identical(shape: str, project: Path, wheel: Path, capfd: p
     assert main(command) == 0, capfd.readouterr().out
     shown = capfd.readouterr().out
     assert all(f"{name}: the rebuild is identical" in shown for name in SHAPES[shape].modules)
+    shutil.rmtree(project)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["several modules"])
+def test_a_rebuild_with_another_file_names_it(
+    shape: str, project: Path, wheel: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (project / "demo/__init__.py").write_text(ATTACHING + "# changed\n")
-    assert main([*command, "--json"]) == 1
+    assert main(["verify", str(wheel), "--rebuild", str(project), "--no-build-isolation", "--json"]) == 1
     rebuilt: dict[str, Any] = json.loads(capfd.readouterr().out)["rebuild"]
     assert rebuilt["others"] == ["demo/__init__.py"] and set(rebuilt["modules"]) == SHAPES[shape].modules
-    shutil.rmtree(project)
 
 
 @pytest.mark.parametrize(

@@ -31,17 +31,19 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def build(
-    tmp_path_factory: pytest.TempPathFactory, extra: str, find_links: dict[str, str], bare_python: Path
+    tmp_path_factory: pytest.TempPathFactory, extra: str, find_links: dict[str, str], bare_python: Path, kept_cache: str
 ) -> Callable[[str, str, str, bool], Path]:
     """Return a function that builds a fixture with a front end, once, and returns the output folder.
 
     Isolated builds start from an environment without a compiler: they must not find one outside their own environment.
+    A build uses another's results where its jobs are the same, for equal jobs give equal images. If a front end or a
+    back end changes a job, that is compiled.
     """
 
     @functools.cache
     def build(fixture: str, backend: str, front_end: str, isolated: bool) -> Path:
         project = copy_fixture(fixture, tmp_path_factory.mktemp(front_end) / "a project", extra, backend)
-        environ = {"CUDA_WHEEL_CACHE_DIR": str(project.with_name("cache"))}  # no build uses the results of another
+        environ = {"CUDA_WHEEL_CACHE_DIR": kept_cache}
         if front_end == "none":
             result = build_wheel(project, project / "dist", CUDAARCHS="80-real;90-virtual", **environ)
         else:

@@ -62,11 +62,13 @@ def test_the_files_follow_their_schema(host: str, tmp_path: Path) -> None:
     schema = {"github": "github-workflows", "gitlab": "gitlab-ci"}[host]
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
     scm = head("hatchling").replace('"hatchling"', '"hatchling", "hatch-vcs"')
+    paths = []
     for number, files in enumerate([{}, {"pyproject.toml": scm, ".gitmodules": ""}]):
         root = project(tmp_path / str(number), **files)
         written(root, host)
-        result = run(*command, *(root / path for path in FILES[host]))
-        assert result.returncode == 0, result.stdout
+        paths += [root / path for path in FILES[host]]
+    result = run(*command, *paths)
+    assert result.returncode == 0, result.stdout
     path = root / FILES[host][0]
     path.write_text(re.sub(r"runs-on|script", "wrong", path.read_text()))
     assert run(*command, path).returncode == 1
@@ -262,6 +264,10 @@ class Runner:
         self.environ |= {
             name: value for name, value in os.environ.items() if name.lower().endswith(("_proxy", "_file"))
         }
+        # uv, which makes the environments of a build from its cache, for pip takes ten times longer.
+        self.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")
+        self.environ |= {name: value for name, value in os.environ.items() if name.startswith("UV_")} | find_links
+        self.environ["UV_CACHE_DIR"] = run(sys.executable, "-m", "uv", "cache", "dir").stdout.strip()
 
     def run(self, command: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run a step as GitHub and GitLab do on Linux: a new shell that stops at the first error."""
@@ -282,6 +288,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("python")
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     return folder
+
+
+def by_uv(script: str) -> str:
+    """Return commands in which uv installs what a build requires. The rebuild, which verify compares, is by pip."""
+    return re.sub(r"\bpython -m build\b", "python -m build --installer=uv", script)
 
 
 def new_project(root: Path, extra: str) -> Path:
@@ -305,9 +316,9 @@ def test_the_steps_of_github_run_in_a_clean_environment(
     root = new_project(tmp_path / "saxpy-demo", extra)
     runner = Runner(root, tmp_path / "runner", environment, find_links)
     commands = github_commands(root, "publish.yml", "build")
-    assert FIRST.fullmatch(commands[0])
+    assert FIRST.fullmatch(commands[0]) and sum(by_uv(each) != each for each in commands) == 1
     for command in commands:
-        result = runner.run(command)
+        result = runner.run(by_uv(command))
         assert result.returncode == 0, f"{command}\n{result.stdout}"
     assert "saxpy_demo.kernels.saxpy: the rebuild is identical" in result.stdout
     # A promise that the wheel does not keep fails the job.
@@ -328,23 +339,18 @@ def test_the_script_of_gitlab_runs_in_a_clean_environment(
 ) -> None:
     """With the cache in the project's folder, which does not get into the sdist.
 
-    Each step that GitHub's job has too runs with pip in its test. Here the environment of the first step is that of the
-    other test, and the build's environments are of packages in uv's cache, for pip takes far longer.
+    The environment of the first step is that of the test of GitHub's job, in which pip installs everything.
     """
     root = new_project(tmp_path / "saxpy-demo", extra)
     runner = Runner(root, tmp_path / "runner", environment, find_links)
-    runner.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")  # uv
-    runner.environ |= {name: value for name, value in os.environ.items() if name.startswith("UV_")} | find_links
     jobs = importlib.import_module("yaml").safe_load((root / ".gitlab-ci.yml").read_text())
     cache = jobs["wheel"]["variables"]["CUDA_WHEEL_CACHE_DIR"].replace("$CI_PROJECT_DIR", str(runner.folder))
     write_files(Path(cache), **{"00/00": "what an earlier pipeline left"})
     commands: list[str] = jobs[".wheel"]["script"]
     assert FIRST.fullmatch(commands[0])
     script = "\n".join(commands).replace("/tmp/source", str(tmp_path / "source"))
-    assert script.count("python -m build ") == 1
-    script = script.replace("python -m build ", "python -m build --installer=uv ")
-    uv_cache = run(sys.executable, "-m", "uv", "cache", "dir").stdout.strip()
-    result = runner.run(script, CUDA_WHEEL_CACHE_DIR=cache, UV_CACHE_DIR=uv_cache)
+    assert by_uv(script) != script
+    result = runner.run(by_uv(script), CUDA_WHEEL_CACHE_DIR=cache)
     assert result.returncode == 0 and "the rebuild is identical" in result.stdout, result.stdout
     assert Path(cache).is_relative_to(runner.folder) and len(list(Path(cache).iterdir())) > 1
     (sdist,) = (runner.folder / "dist").glob("*.tar.gz")

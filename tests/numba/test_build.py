@@ -134,6 +134,7 @@ def test_the_same_sources_give_the_same_bytes_whatever_was_compiled_before(cases
     assert [each.sha256 for each in alone.images] == [each.sha256 for each in among.images]
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_change_of_an_imported_function_compiles_again(tmp_path: Path) -> None:
     text = TEXT.replace("2 * x[i]", "factor(x[i])").replace("cuda\n\n", "cuda\n\nfrom .parts import factor\n\n", 1)
     head = "from numba import cuda\n\n\n@cuda.jit(device=True)\n"
@@ -260,6 +261,7 @@ def test_environment_variables_of_numba_change_nothing(tmp_path: Path) -> None:
     assert (root / "output/demo/ops.fatbin").read_bytes() == first
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_signatures_of_the_decorator_the_gpu_and_what_is_for_launches_are_no_obstacle(tmp_path: Path) -> None:
     text = (
         "from numba import cuda\n\n"
@@ -285,6 +287,7 @@ def test_without_numba_the_message_says_what_to_require(tmp_path: Path) -> None:
         assert "ToolchainError numba-cuda" in result.stdout and said in result.stdout, result.stdout
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_source_tree_compiles_a_variant_when_it_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[..., object]
 ) -> None:

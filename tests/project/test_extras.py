@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import sys
 import zipfile
 from collections.abc import Iterator
-from itertools import product
 
 import pytest
 
@@ -31,18 +28,6 @@ def resolved_by_uv(*requirements: str, platform: str = "x86_64-manylinux_2_28") 
     result = run("sh", "-c", 'printf "%s\\n" "$0" | "$@"', "\n".join(requirements), *command)
     assert result.returncode == 0, result.stdout
     return dict(line.split("==") for line in result.stdout.splitlines() if "==" in line)
-
-
-def resolved_by_pip(*requirements: str) -> dict[str, str]:
-    """Return the versions that pip chooses for this platform, by name."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-"]
-    result = run(*command, *requirements, PIP_CONFIG_FILE=os.devnull)
-    assert result.returncode == 0, result.stdout
-    report = json.loads(result.stdout[result.stdout.index("{") : result.stdout.rindex("}") + 1])
-    return {each["metadata"]["name"].lower(): each["metadata"]["version"] for each in report["install"]}
-
-
-RESOLVERS = {"uv": resolved_by_uv, "pip": resolved_by_pip}
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +71,15 @@ PARTS = {
 LINKERS = {"cu12": "nvidia-nvjitlink-cu12", "cu13": "nvidia-nvjitlink"}
 
 
-@pytest.mark.parametrize(
-    ("extra", "resolver", "number"),
-    # pip takes minutes; `nox -s beside_torch` installs each with both.
-    [*product(["cu12", "cu13"], ["uv"], range(3)), ("cu13", "pip", 0)],
-)
+@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+@pytest.mark.parametrize("number", range(3))
 def test_an_extra_beside_pytorch_is_of_one_release(
-    extra: str, resolver: str, number: int, torch_releases: list[tuple[str, str]], extras: None
+    extra: str, number: int, torch_releases: list[tuple[str, str]], extras: None
 ) -> None:
-    """PyTorch stays the release that it is without the extra, and pins the parts of CUDA 13 to its own release."""
+    """PyTorch stays the release that it is without the extra, and pins the parts of CUDA 13 to its own release. pip takes
+    minutes; `nox -s beside_torch`, which CI runs too, installs each with pip and with uv."""
     torch, release = torch_releases[number]
-    versions = RESOLVERS[resolver]("hatchling", f"cuda-wheel[{extra}]==99", torch)
+    versions = resolved_by_uv("hatchling", f"cuda-wheel[{extra}]==99", torch)
     assert versions["torch"] == release
     parts = {name: re.match(r"\d+\.\d+", versions[name])[0] for name in PARTS[extra]}  # type: ignore[index]
     assert len(set(parts.values())) == 1, parts

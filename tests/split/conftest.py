@@ -110,6 +110,12 @@ class Environment:
         assert result.returncode == 0, result.stdout
         return result.stdout
 
+    def install(self, wheels: Path, *requirements: str) -> None:
+        """Install wheels of a folder with uv, which takes a fifth of pip's time, where pip is not what is tested."""
+        command = (sys.executable, "-m", "uv", "pip", "install", "-q", "--offline", "--no-cache", "--no-index")
+        result = run(*command, "--python", self.python, "-f", wheels, *requirements)
+        assert result.returncode == 0, result.stdout
+
     def load(
         self, name: str = "demo.fill", capability: str = "9.0", loader: str = "demo._cuda_wheel", driver: int = 13000
     ) -> list[str]:

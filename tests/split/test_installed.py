@@ -23,7 +23,8 @@ def test_an_extra_installs_the_machine_code_that_the_loader_takes(
     parts: Parts, environment: Environment, backend: str
 ) -> None:
     environment.pip("install", "-f", parts(backend), "demo[sm80]")
-    assert "demo-cuda-sm80" in environment.pip("list") and "sm86" not in environment.pip("list")
+    listed = environment.pip("list")
+    assert "demo-cuda-sm80" in listed and "sm86" not in listed
     environment.pip("check")
     for loader in ("demo._cuda_wheel", "cuda_wheel"):
         lines = environment.load(capability="8.6", loader=loader)
@@ -35,7 +36,7 @@ def test_an_extra_installs_the_machine_code_that_the_loader_takes(
 
 
 def test_the_base_alone_compiles_ptx_and_says_once_what_to_install(parts: Parts, environment: Environment) -> None:
-    environment.pip("install", "-f", parts(), "demo")
+    environment.install(parts(), "demo")
     *loads, warning = environment.load(capability="9.0")
     assert [line.split()[:2] for line in loads] == [["compute_80", "jit"]] * 2
     assert warning.startswith("warning program.py demo 1 has no machine code for this GPU (9.0)")
@@ -46,11 +47,11 @@ def test_the_base_alone_compiles_ptx_and_says_once_what_to_install(parts: Parts,
 
 
 def test_without_ptx_for_the_gpu_the_error_names_the_companion(parts: Parts, environment: Environment) -> None:
-    environment.pip("install", "-f", parts(), "demo")
+    environment.install(parts(), "demo")
     line = environment.load(capability="7.5")[0]
     assert line.startswith("NoImageError demo.fill has no image for a GPU of compute capability 7.5")
     assert line.endswith('Or install demo-cuda-sm75, which has machine code: pip install "demo[sm75]==1"')
-    environment.pip("install", "-f", parts(), "demo[sm75]")
+    environment.install(parts(), "demo[sm75]")
     assert environment.load(capability="7.5")[0].startswith("sm_75 native")
     assert "Or install" not in environment.load(capability="7.0")[0]
 
@@ -82,7 +83,7 @@ def test_pip_installs_no_base_and_companion_of_different_versions(parts: Parts, 
 
 def test_a_companion_of_another_build_is_refused(parts: Parts, environment: Environment, tmp_path: Path) -> None:
     """The same version, but other code: of the setuptools build, changed."""
-    environment.pip("install", "-f", parts(), "demo[sm90]")
+    environment.install(parts(), "demo[sm90]")
     folder = environment.site / "demo_cuda_sm90"
     other = folder / "demo.other.fatbin.json"
     text = other.read_text()
@@ -98,7 +99,7 @@ def test_a_companion_of_another_build_is_refused(parts: Parts, environment: Envi
 
 @pytest.mark.parametrize("file", ["demo.fill.fatbin", "demo.fill.fatbin.json"])
 def test_a_tampered_companion_is_refused(parts: Parts, environment: Environment, file: str) -> None:
-    environment.pip("install", "-f", parts(), "demo[sm90]")
+    environment.install(parts(), "demo[sm90]")
     path = environment.site / "demo_cuda_sm90" / file
     content = bytearray(path.read_bytes())
     place = len(content) - 200 if file.endswith(".fatbin") else content.index(b"sm_90")
@@ -121,7 +122,7 @@ def test_base_and_companion_load_from_a_zip_archive(parts: Parts, environment: E
 
 
 def test_commands_see_what_is_installed(parts: Parts, environment: Environment) -> None:
-    environment.pip("install", "-f", parts(), "demo[sm90]")
+    environment.install(parts(), "demo[sm90]")
     program = "import sys; from cuda_wheel.cli.main import main; sys.exit(main())"
 
     def cuda_wheel(*arguments: str) -> str:

@@ -18,7 +18,7 @@ import pytest
 from tests.support.nvidia_tools import nvidia_tool
 from tests.support.processes import run
 
-__all__ = ["HALF", "OPTIONS", "SINGLE", "SOURCE", "Arithmetic", "differences"]
+__all__ = ["HALF", "OPTIONS", "SINGLE", "SOURCE", "SPELLINGS", "Arithmetic", "differences"]
 
 Arithmetic = Mapping[str, Counter[str]]
 """How often each kernel uses each floating-point instruction."""
@@ -54,15 +54,19 @@ extern "C" __global__ void asm_double(double* x)
 OPTIONS: tuple[tuple[str, ...], ...] = (
     (),
     ("--fmad=false",),
-    ("-ftz", "true"),
-    ("--prec-div=false",),
-    ("-prec-sqrt=false",),
-    ("--use_fast_math",),
     ("--fmad=false", "-use_fast_math", "--prec-div=true"),
-    ("-Xptxas", "--fmad=false"),
-    ("--fmad=false", "--ptxas-options=--fmad=true"),
 )
-"""Every option, in several spellings, alone and with others."""
+"""Those that change what the compilers contract and approximate, alone and together."""
+
+SPELLINGS: tuple[tuple[str, ...], ...] = (
+    ("--use_fast_math",),
+    ("-ftz", "true"),
+    ("-Xptxas", "--fmad=false"),
+    ("--prec-div=false",),
+    ("--fmad=false", "--ptxas-options=--fmad=true"),
+    ("-prec-sqrt=false",),
+)
+"""The other options, in several spellings."""
 
 _FLOATING_POINT = re.compile(r"(?:H|F|D)(?:MUL|ADD|FMA|MNMX|SETP?)|MUFU|F2F|FRND|FCHK")
 

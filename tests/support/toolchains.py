@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import distributions
@@ -48,14 +48,40 @@ def extra() -> str:
 
 class _SeparateWorkers(Workers):
     """Workers each of which serves one set of compiler options, as in a build: the options of a program can change later
-    programs of its process."""
+    programs of its process. Those of the latest sets wait for more, for a new worker takes as long as five small files."""
+
+    _SETS = 4
+
+    def __init__(self, timeout: float, memory: int | None, count: int | None = None) -> None:
+        super().__init__(timeout, memory, count)
+        self._settings = (timeout, memory, count)
+        self._by_options: dict[tuple[str, ...], tuple[Workers, list[Future[Any]]]] = {}
+        """Compiler options -> the workers that serve them and the calls that they have not answered; the latest last."""
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
         if isinstance(argument, Job | LinkJob):
-            return self.enqueue(Call(function, argument, shared_options(argument.options, argument.lineinfo)))
-        if isinstance(argument, dict) and "options" in argument:  # a request to NVRTC
-            return self.enqueue(Call(function, argument, tuple(argument["options"])))
-        return super().submit(function, argument)
+            options = shared_options(argument.options, argument.lineinfo)
+        elif isinstance(argument, dict) and "options" in argument:  # a request to NVRTC
+            options = tuple(argument["options"])
+        else:
+            return super().submit(function, argument)
+        workers, calls = self._by_options.pop(options, None) or (Workers(*self._settings), [])
+        if len(self._by_options) == self._SETS:
+            self._close(next(iter(self._by_options)))
+        self._by_options[options] = (workers, calls)
+        call = workers.enqueue(Call(function, argument, options))
+        calls[:] = [call, *(each for each in calls if not each.done())]
+        return call
+
+    def _close(self, options: tuple[str, ...]) -> None:
+        workers, calls = self._by_options.pop(options)
+        wait(calls)
+        workers.__exit__(None, None, None)
+
+    def __exit__(self, *error: Any) -> None:
+        for options in list(self._by_options):
+            self._close(options)
+        super().__exit__(*error)
 
 
 @pytest.fixture(scope="session")

@@ -196,6 +196,7 @@ def test_an_older_standard_is_named(tmp_path: Path) -> None:
     assert "C++20" in printed and 'std = "c++20"' in printed
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_source_tree_is_compiled_for_the_gpu_when_it_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[..., Driver]
 ) -> None:

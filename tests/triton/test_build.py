@@ -113,6 +113,7 @@ def test_the_same_sources_give_the_same_bytes_in_another_folder(tmp_path: Path) 
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_change_of_an_imported_function_compiles_again(tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / "demo").mkdir(parents=True)
@@ -212,6 +213,7 @@ def test_without_triton_the_message_says_what_to_require(tmp_path: Path) -> None
     assert "triton==" in result.stdout
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_source_tree_compiles_a_variant_when_it_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[..., object]
 ) -> None:

@@ -256,6 +256,7 @@ def test_other_libraries_arrays_are_kept_until_the_kernel_has_run(site: None, dr
         assert made == CONTENT and made.array is x and made.kept_by_launches
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_source_tree_compiles_them_for_the_gpu(
     tmp_path: Path, pytorch: object, driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

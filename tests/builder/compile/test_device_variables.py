@@ -341,6 +341,7 @@ def test_the_front_end_is_asked_alone_after_a_long_compilation_for_another_targe
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_long_texts_are_searched_in_linear_time() -> None:
     started = time.perf_counter()
     for text in ("namespace a " * 100_000, "__device__ int a, " * 100_000, "#define x " * 100_000, "__a " * 300_000):

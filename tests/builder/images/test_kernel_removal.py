@@ -110,6 +110,7 @@ def test_a_module_keeps_the_instances_that_its_table_names(built) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_globs_that_match_nothing_are_errors(built) -> None:
     assert "'k<flaot>' in instances matches no kernel; kept are" in built('instances = ["k<flaot>", "k<int>"]')[0]
     only = SOURCE.replace("__global__ void plain", "__device__ void plain")

@@ -30,16 +30,20 @@ def _settings(path: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str, Manifest]:
-    """Build all files as one project; return their manifests by the files' stems."""
+def manifests(
+    tmp_path_factory: pytest.TempPathFactory, extra: str, request: pytest.FixtureRequest
+) -> dict[str, Manifest]:
+    """Build all files that this run tests as one project; return their manifests by the files' stems."""
     root = tmp_path_factory.mktemp("styles")
+    items = (item for item in request.session.items if item.path == request.path)
+    paths = [item.callspec.params["path"] for item in items if isinstance(item, pytest.Function)]
     (root / "demo").mkdir()
     (root / "demo/__init__.py").touch()
-    for path in STYLES:
+    for path in paths:
         (root / "demo" / path.name).write_bytes(path.read_bytes())
     hook = "[tool.hatch.build.targets.wheel.hooks.cuda]"
     table = f'[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n{hook}\n[tool.cuda-wheel]\narchitectures = ["80"]'
-    text = "\n".join([pyproject_head("hatchling", extra), table, *map(_settings, STYLES)])
+    text = "\n".join([pyproject_head("hatchling", extra), table, *map(_settings, paths)])
     (root / "pyproject.toml").write_text(text)
     cache = str(tmp_path_factory.mktemp("cache"))
     result = run_cuda_wheel("build", root, "-o", root / "out", CUDA_WHEEL_CACHE_DIR=cache)
@@ -48,7 +52,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     # The assembler of CUDA 13.5 warns that it cannot compute the stack size for recursion and virtual functions.
     assert not [line for line in warnings if "ptxas: Stack size for entry function" not in line], result.stdout
     return {
-        path.stem: manifest_of((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem) for path in STYLES
+        path.stem: manifest_of((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem) for path in paths
     }
 
 

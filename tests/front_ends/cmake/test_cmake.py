@@ -71,6 +71,7 @@ def targets(root: Path) -> list[str]:
     return [image["target"] for image in built(root)["images"]]
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_each_module_prints_what_came_from_the_cache(make) -> None:
     root = make()
     for how in ("compiled", "from the cache"):

@@ -169,6 +169,7 @@ except cuda_wheel.CudaWheelError as error:
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_another_process_finds_the_result_and_needs_no_toolchain(tmp_path: Path, extra: str) -> None:
     """The environment has cuda-bindings and no package of the toolchain."""
     environ = {"PYTHONPATH": str(ROOT), "CUDA_PATH": "", "CUDA_HOME": "", "CONDA_PREFIX": ""}

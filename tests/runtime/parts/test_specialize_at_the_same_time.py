@@ -46,6 +46,7 @@ print(module.image.target, module["gemm<MATH_TYPE, NUM_MODES>"].symbol)
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.one_toolchain
 def test_processes_compile_a_variant_once(tmp_path: Path, extra: str) -> None:
     head = pyproject_head("hatchling", extra)
     head += '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.hatch.build.targets.wheel.hooks.cuda]\n'
