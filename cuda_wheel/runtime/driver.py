@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .errors import DriverError, to_add
@@ -73,7 +73,7 @@ def cuda_driver() -> Any:
 
 def _initialised_bindings() -> Any:
     try:
-        from cuda.bindings import driver  # not needed, and perhaps not installed, before something is loaded
+        from cuda.bindings import driver  # not needed, and perhaps not installed, before a load
     except ImportError as error:
         help = to_add("cuda-bindings", "install it with pip install cuda-bindings")
         raise DriverError(f"cuda-bindings cannot be imported ({error}): {help}") from error
@@ -81,7 +81,7 @@ def _initialised_bindings() -> Any:
         result = driver.cuInit(0)
     except RuntimeError:  # raised by cuda.bindings, with a long message, when it finds no driver library
         raise DriverError("no NVIDIA driver is installed on this machine (libcuda was not found)") from None
-    if int(result[0]):
+    if result[0]:
         from .explanations import not_initialised  # only for an error
 
         raise DriverError(not_initialised(driver, result[0]))
@@ -97,12 +97,12 @@ def check_result(result: tuple[Any, ...], doing: str) -> Any:
     raise DriverError(driver_failure(doing, result[0], _State.bindings))
 
 
-def load_library(code: bytes, doing: str, options: Mapping[str, Any] = {}) -> int:
-    """Return the handle of a loaded library. `options`: names of CUjit_option without CU_JIT_ -> values."""
+def load_library(code: bytes, doing: Callable[[], str], options: Mapping[str, Any] = {}) -> int:
+    """Return the handle of a library. `doing()` starts an error; `options`: CUjit_option without CU_JIT_ -> value."""
     driver = cuda_driver()
     keys = [getattr(driver.CUjit_option, f"CU_JIT_{option}") for option in options]
     result = driver.cuLibraryLoadData(code, keys, list(options.values()), len(keys), [], [], 0)
-    return int(check_result(result, doing))
+    return int(check_result(result, doing()) if result[0] else result[1])
 
 
 def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
@@ -111,20 +111,10 @@ def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
     The GPU is number `device`, else the current context's, else number 0. Raises DriverError.
     """
     driver = cuda_driver()
-    if device is not None:
-        handle = check_result(driver.cuDeviceGet(device), f"getting GPU {device}")
-    else:
-        current = driver.cuCtxGetDevice()
-        without_context = current[0] and int(current[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
-        handle = check_result(driver.cuDeviceGet(0) if without_context else current, "getting the current GPU")
-    attribute = driver.CUdevice_attribute
-    major, minor = (
-        check_result(driver.cuDeviceGetAttribute(which, handle), "getting the compute capability")
-        for which in (
-            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-        )
-    )
+    device = (current_device() or 0) if device is None else device
+    check_result(driver.cuDeviceGet(device), f"getting GPU {device}")
+    major = device_attribute("COMPUTE_CAPABILITY_MAJOR", device)
+    minor = device_attribute("COMPUTE_CAPABILITY_MINOR", device)
     version = check_result(driver.cuDriverGetVersion(), "getting the driver's version")
     return (major, minor), (version // 1000, version % 1000 // 10)
 

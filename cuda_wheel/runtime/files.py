@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Mapping
+from stat import S_ISREG
 from typing import Any
 
 from .errors import ImageError, UnknownVariantError, describe_error, has, need, switch, to_add
@@ -41,16 +42,16 @@ class ModuleFiles:
         self.folder = folder
         self.package = package
         self.contents = contents
-        self.digest = ""
-        """SHA-256 of the manifest; for a variant, a space and the macros follow. "" until the manifest is read."""
-        self.split: Any = None
-        """Companions of the module, as in the manifest."""
+
+    digest = ""
+    """SHA-256 of the manifest; for a variant, a space and the macros follow. "" until the manifest is read."""
+    split: Any = None
+    """Companions of the module, as in the manifest."""
+    state: tuple[Any, ...] = ()
+    """Time of the last change, size and inode of a manifest in a folder."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
-        """Return `size` bytes of a file from `offset` on, by default all; no others are held in memory.
-
-        Raises ImageError.
-        """
+        """Return `size` bytes of a file from `offset` on, by default all, and hold no others. Raises ImageError."""
         try:
             with self._open(file) as opened:
                 stream = opened if opened.seekable() else io.BytesIO(opened.read())
@@ -64,25 +65,29 @@ class ModuleFiles:
         """Return a manifest's file, whose kernels may be read later. Raises ImageError."""
         return ManifestFile(lambda offset, size: self.read(file, offset, size), self.where, check)
 
+    def kept_file(self, file: str) -> ManifestFile:
+        """Return a manifest's file, checked; in a folder, it is read again only after a change. Raises ImageError."""
+        # For `load` after `attach`, and for loads of hundreds of variants.
+        state = (*self.state, must_verify())
+        known, found = _kept.get(self.where, ((), None))
+        if found is None or known != state:
+            found = self.manifest_file(file, state[-1])
+            if self.state:
+                _kept[self.where] = state, found
+        return found
+
     def manifest_of_variant(self, file: str, macros: Mapping[str, Any]) -> Manifest:
         """Return the manifest, in a file, of the variant with these macros, and set `digest`.
 
         Raises ImageError, and UnknownVariantError if there is no such variant.
         """
-        wanted = same_macros(macros)
-        if wanted and self.folder is not None and has("variants"):
-            from .parts.variants import read_once  # rare
-
-            check, path = must_verify(), os.path.join(self.folder, file)
-            found = read_once(path, check, lambda: self.manifest_file(file, check))
-        else:
-            found = self.manifest_file(file, must_verify())
+        wanted, found = same_macros(macros), self.kept_file(file)
         record = found.variants.get(wanted)
         if record is None:
             raise _unknown_variant(found, macros)
         self.digest = f"{found.digest} {wanted!r}" if wanted else found.digest
         self.split = found.head.get("split")
-        if checked(self.where, lambda: len(record["kernels"]["blocks"]) == 1):
+        if len(found.blocks) == 1 or checked(self.where, lambda: len(record["kernels"]["blocks"]) == 1):
             return found.manifest(wanted)
         need("many-kernels")
         from .parts.many_kernels import manifest_with_many  # rare
@@ -97,6 +102,10 @@ class ModuleFiles:
         from .parts.importers import open_file  # rare
 
         return open_file(self.package, file)
+
+
+_kept: dict[str, tuple[tuple[Any, ...], ManifestFile]] = {}
+"""Path of a manifest -> (*state, whether it was checked), content."""
 
 
 def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVariantError:
@@ -135,7 +144,7 @@ def find_files(
     raises DriverError if it `needs_gpu` and has none. Raises ImageError, and the build side's errors.
     """
     package, _, stem = name.rpartition(".")
-    if not package or not all(part.isidentifier() for part in name.split(".")):
+    if not package or not all(map(str.isidentifier, name.split("."))):
         raise ImageError(f"{name!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
     manifest = stem + MANIFEST_SUFFIX
     folders = package_folders(package)
@@ -161,8 +170,14 @@ def files_in(package: str, folders: list[str], manifest: str) -> ModuleFiles | N
     """Return the files beside a package's `manifest`, or None. Raises ImageError."""
     for folder in folders:
         path = os.path.join(folder, manifest)
-        if os.path.isfile(path):
-            return ModuleFiles(path, folder)
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            continue
+        if S_ISREG(status.st_mode):
+            files = ModuleFiles(path, folder)
+            files.state = status.st_mtime_ns, status.st_size, status.st_ino
+            return files
     if lie_in_folders(folders):
         return None
     need("importers")
@@ -178,7 +193,7 @@ def package_folders(package: str) -> list[str]:
     if module is not None:
         locations = getattr(module, "__path__", None)
     else:
-        from importlib.util import find_spec  # the package is usually imported already
+        from importlib.util import find_spec  # rare
 
         try:
             spec = find_spec(package)
@@ -195,7 +210,7 @@ def package_folders(package: str) -> list[str]:
 
 
 def lie_in_folders(locations: list[str]) -> bool:
-    """Return whether a package lies in folders only: not in a zip archive, nor with an importer without files."""
+    """Return whether a package lies in folders only, and not in a zip archive or with another importer."""
     return bool(locations) and all(map(os.path.isdir, locations))
 
 

@@ -134,7 +134,7 @@ def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callabl
         chosen["MAX_REGISTERS"] = options.max_registers
     started = time.perf_counter()
     try:
-        handle = load_library(code, doing, chosen)
+        handle = load_library(code, lambda: doing, chosen)
         try:
             inspected = inspect(handle)
         except DriverError:

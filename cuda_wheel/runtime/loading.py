@@ -83,8 +83,8 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
 def _chosen(manifest: Manifest, capability: Version, driver: Version, jit: Any) -> Resolution:
     """Return the best image for a GPU and driver, or why there is none."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
-    near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
-    resolution = resolve(manifest._replace(images=near), capability, driver)
+    near = [each for each in manifest.images if each.target.real and each.target.major == capability[0]]
+    resolution = resolve(manifest, capability, driver, images=near)
     if resolution.how != "native" or resolution.doubt or manifest.compression != "none":
         from .jit import forbidden_by  # rare
 
@@ -118,7 +118,7 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
     def load_image() -> Module:
         code = read_image(files, manifest, image)
         if options is None or how == "native":
-            return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
+            return Module(manifest, image, how, load_library(code, lambda: f"loading {manifest.full_name}, {image}"))
         if how == "jit":
             return load_ptx(manifest, image, code, options)
         from .parts.nvjitlink import load_by_nvjitlink  # rare

@@ -133,7 +133,7 @@ def python_language(variants: Sequence[Variant]) -> str:
     return next((name for name, text in pairs if name in ("triton", "numba", "tile") and text.isidentifier()), "")
 
 
-# NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
+# NamedTuples, not dataclasses, and no postponed annotations: both would cost milliseconds at import.
 
 
 class Target(NamedTuple):
@@ -332,7 +332,7 @@ class Manifest(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
+        """The name, and the macros of the variant: "demo.update[N=4]"."""
         return full_name(self.name, self.variant)
 
     @property
@@ -398,6 +398,7 @@ class ManifestFile:
         self.where = where
         self._read = read
         self._check = check
+        self._made: dict[Macros, Manifest] = {}
         self._start = read(0, USUAL_SIZE)
         if not self._start.startswith(_START):
             raise _other_format(self._start, where)
@@ -428,13 +429,14 @@ class ManifestFile:
         self.variants = {same_macros(record["macros"]): {**head, **record} for record in head["variants"]}
 
     def manifest(self, macros: Macros) -> Manifest:
-        """Return the manifest of the variant with these macros, and read all its kernels. Raises KeyError."""
-        record = self.variants[macros]
-        return checked(self.where, lambda: self._manifest(record))
+        """Return the manifest of the variant with these macros, which is made once."""
+        if macros not in self._made:
+            self._made[macros] = checked(self.where, lambda: self._manifest(self.variants[macros]))
+        return self._made[macros]
 
     def _manifest(self, record: Mapping[str, Any]) -> Manifest:
         rows, structs = self.all_rows(record), structs_of(record)
-        kernels = tuple(kernel_of(row, structs) for row in rows)
+        kernels = tuple([kernel_of(row, structs) for row in rows])
         resources = [resources_of(record, at, rows) for at in range(len(record["images"]))]
         return manifest_of_record(record, kernels, resources)
 
@@ -465,7 +467,7 @@ class ManifestFile:
 
 
 def checked(where: str, read: Callable[[], T]) -> T:
-    """Return what `read` returns; raises ImageError where it finds that the file `where` is no manifest."""
+    """Return what `read` returns; raises ImageError if it finds that the file `where` is no manifest."""
     try:
         return read()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -521,7 +523,7 @@ def manifest_of_record(
 
 def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) -> Image:
     versions = item["ptx_version"], item["ptx_version_compiled"]
-    ptx, compiled = (None if each is None else parse_version(each) for each in versions)
+    ptx, compiled = [None if each is None else parse_version(each) for each in versions]
     driver, sha256 = parse_version(item["driver"]), item["sha256"]
     offset, size = item["offset"], count(item["size"], 1)
     offset = None if offset is None else count(offset)
@@ -539,7 +541,7 @@ def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str,
 
 
 def structs_of(record: Mapping[str, Any]) -> Mapping[str, "Struct"]:
-    """Return the structs of a variant's parameters by their keys, of which `record` is the JSON object."""
+    """Return the structs of a variant's parameters by key. `record` is its JSON object."""
     if not record["structs"] or not has("structs"):
         return {}
     from .parts.dtypes import read_structs  # rare

@@ -325,12 +325,11 @@ class Module(Mapping[str, Kernel]):
         self.how = how
         self.jit = jit
         self.link = link
-        self._library = _Library(manifest.full_name, handle)
-        self._by_name: ByName[Kernel] = ByName(
-            manifest.full_name, "kernel", manifest.kernels, self._kernel, UnknownKernelError
-        )
+        name = manifest.full_name
+        self._library = _Library(name, handle)
+        self._by_name: ByName[Kernel] = ByName(name, "kernel", manifest.kernels, self._kernel, UnknownKernelError)
         self.globals: Mapping[str, Global] = ByName(
-            manifest.full_name, "variable", manifest.globals, self._variable, UnknownGlobalError
+            name, "variable", manifest.globals, self._variable, UnknownGlobalError
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
@@ -414,7 +413,7 @@ class Module(Mapping[str, Kernel]):
         return tuple(self._by_name)
 
     def _kernel(self, info: KernelInfo) -> Kernel:
-        if str(self.image.target) in info.absent:
+        if info.absent and str(self.image.target) in info.absent:
             raise UnknownKernelError(
                 f"{self.name} has no kernel {info.name!r} for this GPU: the image that was loaded for it, "
                 f"{self.image}, was built without that kernel"
@@ -458,17 +457,15 @@ class Registry:
                     return module
                 key_lock = self._being_loaded.setdefault(key, threading.Lock())
             with key_lock:
-                with self._lock:
-                    if self._being_loaded.get(key) is not key_lock:  # the thread that held it has finished: look again
-                        continue
+                if self._being_loaded.get(key) is not key_lock:  # the thread that held it has finished: look again
+                    continue
                 try:
                     module = load()
                     with self._lock:
                         self._modules[key] = module
                     return module
                 finally:
-                    with self._lock:
-                        del self._being_loaded[key]
+                    del self._being_loaded[key]
 
     def forget(self, is_unwanted: Callable[[Module], bool]) -> None:
         """Remove the modules for which `is_unwanted` is true; the next `load` loads them again."""

@@ -90,8 +90,9 @@ def resolve(
     driver: Version,
     nvjitlink: Version | None = None,
     forbidden: str | None = None,
+    images: Sequence[Image] | None = None,
 ) -> Resolution:
-    """Choose the image for a GPU of compute capability `capability` and a driver for CUDA `driver`.
+    """Choose of `images`, by default all, for a GPU of compute capability `capability` and a driver for CUDA `driver`.
 
     `nvjitlink` is the version of an installed nvJitLink, or None. Best first: the most specific cubin of the nearest
     compute capability, then the highest PTX that the driver reads, then the highest PTX that nvJitLink reads, then what
@@ -99,7 +100,7 @@ def resolve(
     """
     candidates: list[tuple[tuple[bool, int, Version, int], Image, How, str]] = []
     rejected = []
-    for image in manifest.images:
+    for image in manifest.images if images is None else images:
         how, reason = _way_to_load(manifest, image, capability, driver, nvjitlink)
         if forbidden and how and _may_compile(manifest, image, how, capability):
             what = "PTX may" if how == "native" else "must"
@@ -118,7 +119,7 @@ def resolve(
         return Resolution(None, None, tuple(rejected), forbidden=forbidden)
     _, best, how, reason = max(candidates, key=lambda candidate: candidate[0])
     reason = reason or _other_choice(best, rejected, capability)
-    worse = f"{best} suits better"
+    worse = f"{best} suits better" if len(candidates) > 1 else ""
     rejected += [Rejection(image, text or worse) for _, image, _, text in candidates if image is not best]
     return Resolution(best, how, tuple(rejected), reason or None, forbidden)
 

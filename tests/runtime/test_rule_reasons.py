@@ -82,6 +82,14 @@ def test_an_image_that_suits_less_names_the_chosen_one() -> None:
     found = resolve(manifest(lower, exact, ptx), (8, 6), (12, 9))
     better = "cubin sm_86 suits better"
     assert found == Resolution(exact, "native", (Rejection(lower, better), Rejection(ptx, better)))
+    assert resolve(manifest(exact, ptx), (8, 6), (12, 9)) == Resolution(exact, "native", (Rejection(ptx, better),))
+
+
+def test_images_that_are_not_given_are_neither_chosen_nor_rejected() -> None:
+    lower, exact, ptx = image("sm_80"), image("sm_86"), image("compute_80", "7.0")
+    found = resolve(manifest(lower, exact, ptx), (8, 6), (12, 9), images=[lower])
+    assert found == Resolution(lower, "native", ())
+    assert resolve(manifest(exact), (8, 6), (12, 9), images=[]).image is None
 
 
 def test_nvjitlink_of_the_release_that_introduced_the_ptx_reads_it() -> None:

@@ -17,11 +17,13 @@ from typing import Any
 import pytest
 
 import cuda_wheel
+from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.files import ModuleFiles, files_in
 from cuda_wheel.runtime.generated import define
 from cuda_wheel.runtime.launching import Launcher, launcher_of
 from cuda_wheel.runtime.module import ByName, Registry, _Library
-from cuda_wheel.runtime.parts import array_protocols, variants
+from cuda_wheel.runtime.parts import array_protocols
 from cuda_wheel.runtime.streams import launch_stream
 from tests.soak import amount
 from tests.support.array_libraries import ADDRESS, OWN, Named, cupy_array, torch_tensor
@@ -83,34 +85,21 @@ def test_all_threads_launch_by_one_launcher(driver: Driver, switching: None) -> 
         assert len({*map(id, found)}) == 1
 
 
-def test_a_manifest_is_read_though_another_thread_reads_a_newer_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Emptied(dict[Any, Any]):
-        def __setitem__(self, key: Any, value: Any) -> None:
-            super().__setitem__(key, value)
-            self.clear()
-
-    monkeypatch.setattr(variants, "_files", Emptied())
-    path = tmp_path / "k.fatbin.json"
-    path.touch()
-    manifest: Any = object()
-    assert variants.read_once(str(path), True, lambda: manifest) is manifest
-
-
 def test_manifests_of_many_files_are_read_at_the_same_time(tmp_path: Path, switching: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr(variants, "_files", {})
-    paths = [tmp_path / str(number) for number in range(60)]
-    for path in paths:
-        path.touch()
+    monkeypatch.setattr(files_module, "_kept", {})
+    monkeypatch.setattr(ModuleFiles, "manifest_file", lambda files, file, check: (files.where, check))
+    names = [f"k{number}.fatbin.json" for number in range(60)]
+    for name in names:
+        (tmp_path / name).touch()
 
     def read(number: int) -> None:
-        for path in paths[number % 2 :: 2]:
-            assert variants.read_once(str(path), True, lambda name=path.name: name) == path.name  # type: ignore[misc]
+        for name in names[number % 2 :: 2]:
+            files = files_in("demo", [str(tmp_path)], name)
+            assert files is not None and files.kept_file(name) == (str(tmp_path / name), True)
 
     for _ in range(10):
         in_threads(4, read)
-        variants._files.clear()
+        files_module._kept.clear()
 
 
 def test_an_event_that_another_thread_took_is_replaced_by_a_new_one(

@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..errors import ImageError, describe_error, has, is_frozen, need, to_add
-from ..files import find_files, lie_in_folders, package_folders
+from ..files import ModuleFiles, find_files, lie_in_folders, package_folders
 from ..loading import load
 from ..manifest import MANIFEST_SUFFIX, ManifestFile, checked, unscoped
 from ..module import Kernel, Module
@@ -30,11 +31,11 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     folders = package_folders(package)
     names = _names_in(package, folders)
     modules: dict[str, Sequence[str] | None] = {}
-    for file in names:
-        if file.endswith(MANIFEST_SUFFIX):
-            name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
-            files = find_files(name, None)
-            modules[name] = kernel_names(files.manifest_file(file, check=False))
+    manifests = [file for file in names if file.endswith(MANIFEST_SUFFIX)]
+    for file in manifests:
+        name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
+        files = find_files(name, None)
+        modules[name] = _names_of(files, file, keep=len(manifests) <= KEPT)
     hook: Any = None
     advice = ""
     if not modules:
@@ -80,8 +81,28 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     return __getattr__, __dir__, sorted(attributes)
 
 
+KEPT = 16
+"""Up to this number of modules in a package, `attach` reads their manifests as `load` does, which then has them."""
+
+
+def _names_of(files: ModuleFiles, file: str, keep: bool) -> list[str] | None:
+    """Return the names of a module's kernels, from its manifest `file`; None if it has variants.
+
+    With `keep`, the manifest is read as `load` does, which then need not read it. A manifest of which only the SHA-256
+    is wrong is an error when its module is loaded.
+    """
+    if keep:
+        with suppress(ImageError):
+            kept = files.kept_file(file)
+            if () not in kept.variants:
+                return None
+            if len(kept.blocks) == 1:
+                return [info.name for info in kept.manifest(()).kernels]
+    return kernel_names(files.manifest_file(file, check=False))
+
+
 def kernel_names(file: ManifestFile) -> list[str] | None:
-    """Return the names of a module's kernels; None if it has variants."""
+    """Return the names of the kernels in a manifest; None if it has variants."""
     record = file.variants.get(())
     if record is None:
         return None

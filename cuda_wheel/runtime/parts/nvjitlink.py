@@ -33,7 +33,7 @@ def load_by_nvjitlink(
             cache.put(key, result[1].encode() + b"\0" + result[0])
     cubin, log = result
     jit = Jit(options, time.perf_counter() - started, log)
-    return load_library(cubin, f"loading {manifest.full_name}, {image}, compiled"), jit
+    return load_library(cubin, lambda: f"loading {manifest.full_name}, {image}, compiled"), jit
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:

@@ -1,14 +1,13 @@
-"""Read a manifest's variants once, and list those that exist if a program asks for another one."""
+"""Check the macros of variants, and list the variants that exist if a program asks for another one."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
-from ..errors import ImageError, UnknownVariantError
-from ..manifest import ManifestFile, Variant, macro_text
+from ..errors import UnknownVariantError
+from ..manifest import Variant, macro_text
 
-__all__ = ["RESERVED", "read_macros", "read_once", "unknown_variant"]
+__all__ = ["RESERVED", "read_macros", "unknown_variant"]
 
 RESERVED = ("device", "jit", "link", "name")
 """Names of the parameters of `load`. A macro of a variant cannot have one of these names."""
@@ -21,31 +20,6 @@ def read_macros(macros: Mapping[str, Any]) -> Variant:
         if not (name.isidentifier() and name.isascii() and is_value):
             raise ValueError(f"{name!r} with the value {value!r} is not a macro")
     return tuple(sorted(macros.items()))
-
-
-_files: dict[tuple[Any, ...], ManifestFile] = {}
-"""(path, time, size, inode, check) of a manifest file -> the manifest that was read from it. `time` is when the file
-was changed. `check` is whether the manifest's SHA-256s were checked."""
-
-
-def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> ManifestFile:
-    """Return the manifest in a file, which `read` reads unless an earlier load did; raises ImageError.
-
-    With `check`, the manifest's SHA-256s are checked.
-    """
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise ImageError(f"{path} cannot be read: {error.strerror or error}") from error
-    key = (path, status.st_mtime_ns, status.st_size, status.st_ino, check)
-    # A program may load hundreds of variants from one file.
-    found = _files.get(key)
-    if found is None:
-        found = read()
-        for other in [other for other in list(_files) if other[0] == path]:  # an earlier state of the file
-            _files.pop(other, None)
-        _files[key] = found
-    return found  # another thread may have removed it
 
 
 _SHOWN = 5

@@ -21,7 +21,6 @@ from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest, full_name, same_macros
-from cuda_wheel.runtime.parts import variants as variants_module
 from cuda_wheel.runtime.parts.variants import read_macros, unknown_variant
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package
@@ -88,8 +87,8 @@ def test_many_variants_take_one_read_of_the_index(
     monkeypatch.setattr(files_module, "ManifestFile", lambda *args: reads.append(args[1]) or made(*args))
     for macros in ({"MATH_TYPE": "float", "NUM_MODES": 2}, {"MATH_TYPE": "float", "NUM_MODES": 4}) * 3:
         cuda_wheel.load("demo.update", **macros)
-    (path,) = {key[0] for key in variants_module._files if key[0].startswith(str(site))}
-    assert reads == [path]
+    (path,) = reads
+    assert path.startswith(str(site))
     Path(path).write_bytes(Path(path).read_bytes().replace(b'"format": 4', b'"format": 9'))
     with pytest.raises(ImageError, match="manifest format 9"):  # a changed file is read again
         cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)

@@ -198,7 +198,7 @@ def load_linked(
             sha256=sha256_of(linked.cubin),
             resources=resources_of(linked.log),
         )
-        handle = load_library(linked.cubin, f"loading {name}, linked with {', '.join(linked.pieces)}")
+        handle = load_library(linked.cubin, lambda: f"loading {name}, linked with {', '.join(linked.pieces)}")
         manifest = _linked_manifest(parts, linked)
         return Module(manifest, image, "link", handle, Jit(jit, linked.seconds, linked.log), linked)
 

@@ -111,7 +111,7 @@ def _of_cubin(piece: LinkInput, digest: str, capability: Version, driver: Versio
     image = _image(piece, digest, target, driver, None)
 
     def load_cubin() -> Module:
-        return Module(manifest, image, "native", load_library(piece.content, f"loading {piece.name}"))
+        return Module(manifest, image, "native", load_library(piece.content, lambda: f"loading {piece.name}"))
 
     unsure = doubt(target, capability)
     return try_to_load(load_cubin, f"{piece.name} is {unsure}", device) if unsure else load_cubin()
