@@ -57,7 +57,7 @@ _EXTENSION = struct.Struct("=Qi4xQ")  # struct_size, type, next
 _METADATA = struct.Struct("=Q QQii I")  # struct_size; api_version: struct_size, extension_start, major, minor; traits
 _API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_Create, GetMessage, ..., Stream_Get
 _ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
-_Words4 = ctypes.c_uint64 * 4
+_StreamGet = ctypes.c_uint64 * 4  # struct_size, extension_start, ctx, stream
 
 _ARGS_SIZE = 40
 """Minimum size in bytes of XLA_FFI_Args and of XLA_FFI_Rets: their size in version 0.1 of XLA's FFI."""
@@ -73,12 +73,6 @@ _integers: Any = (ctypes.c_int32 * (sys.maxsize // 4)).from_address(0)
 """The whole memory as 32-bit integers: `_integers[address >> 2]` is the one at `address`."""
 
 
-# The GIL is held during a call. This is harmless, because these functions do not block.
-_pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-"""ctypes type of the two functions of XLA that `XlaApi` calls. Such a function takes the address of a structure with
-its arguments, and returns an address."""
-
-
 class HandlerError(Exception):
     """Raised when a function of XLA returns an error object, which the handler then returns to XLA."""
 
@@ -89,11 +83,14 @@ class HandlerError(Exception):
 
 
 class XlaApi:
-    """XLA's functions that a handler calls."""
+    """XLA's functions that a handler calls. Each takes the address of a structure with its arguments, and returns an
+    address. The GIL is held during a call. This is harmless, because these functions do not block."""
 
     def __init__(self, error_create: int, stream_get: int) -> None:
-        self._error_create = _pointer_argument(error_create)
-        self._stream_get = _pointer_argument(stream_get)
+        self._error_create = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(error_create)
+        self._stream_get = ctypes.PYFUNCTYPE(ctypes.c_void_p)(stream_get)
+        self._stream_arguments: list[tuple[Any, Any]] = []
+        """Memory for XLA_FFI_Stream_Get_Args that no call uses now, each with the ctypes argument that refers to it."""
 
     def error(self, message: str, code: int) -> int:
         """Return the address of a new error object, which XLA frees. `code` is a value of XLA_FFI_Error_Code."""
@@ -106,12 +103,18 @@ class XlaApi:
     def stream(self, context: int) -> int:
         """Return the address of the CUstream of the execution context at this address; raise HandlerError if XLA
         returns an error."""
-        # Of XLA_FFI_Stream_Get_Args: struct_size, extension_start, ctx, stream.
-        arguments = _Words4(32, 0, context)
-        error = self._stream_get(arguments)
+        try:
+            slot = self._stream_arguments.pop()
+        except IndexError:
+            memory = _StreamGet(32, 0, 0, 0)
+            slot = memory, ctypes.byref(memory)
+        arguments, reference = slot
+        arguments[2] = context
+        error = self._stream_get(reference)
         if error:
             raise HandlerError(error)
         stream: int = arguments[3]
+        self._stream_arguments.append(slot)
         return stream
 
 

@@ -301,7 +301,10 @@ class GpuLaunches:
         """Address of a stream -> address of its context, on a machine with one GPU. If XLA makes a stream of another
         context at the same address, its launches fail."""
         self._stream_context = driver_function("cuStreamGetCtx", pointer, pointer)
-        self._current_context = _holding_gil(driver_function("cuCtxGetCurrent", pointer))
+        self._get_current_context = _holding_gil(driver_function("cuCtxGetCurrent"))
+        self._pointers: list[tuple[Any, Any]] = []
+        """Memory for a result of cuCtxGetCurrent that no call uses now, each with the ctypes argument that refers to
+        it."""
         self._push_context = driver_function("cuCtxPushCurrent", pointer)
         self._pop_context = driver_function("cuCtxPopCurrent", pointer)
         self._context_device = driver_function("cuCtxGetDevice", pointer)
@@ -310,23 +313,35 @@ class GpuLaunches:
     def run(self, api: XlaApi, frame: CallFrame) -> None:
         """Launch the kernel that a call frame describes; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
-        current = ctypes.c_void_p()
-        _checked(self._current_context(ctypes.byref(current)), "getting the current context")
-        if current.value and current.value == self._contexts.get(stream):
+        current = self._current_context()
+        if current and current == self._contexts.get(stream):
             self._run_there(frame, stream)
             return
         context = ctypes.c_void_p()
         _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
         if not self._several:
             self._contexts[stream] = context.value
-        if context.value == current.value:
+        if context.value == current:
             self._run_there(frame, stream)
             return
         _checked(self._push_context(context), "making the context of XLA's stream current")
         try:
             self._run_there(frame, stream)
         finally:
-            self._pop_context(ctypes.byref(current))
+            self._pop_context(ctypes.byref(context))
+
+    def _current_context(self) -> int | None:
+        """Return the address of the thread's current context; None if it has none."""
+        try:
+            slot = self._pointers.pop()
+        except IndexError:
+            pointer = ctypes.c_void_p()
+            slot = pointer, ctypes.byref(pointer)
+        memory, reference = slot
+        _checked(self._get_current_context(reference), "getting the current context")
+        current: int | None = memory.value
+        self._pointers.append(slot)
+        return current
 
     def _run_there(self, frame: CallFrame, stream: int) -> None:
         """Launch the kernel of a call frame on the stream with the address `stream`. The context of the stream must be

@@ -55,8 +55,8 @@ class Recogniser:
         there, as a tuple."""
         self._namespace = namespace
         self._last: Any = None
-        self._made = 0
-        self._made_of: Any = None
+        self._made: dict[Any, Recognised] = {}
+        """What `note` compares of a call's tensors -> the `Recognised` that was made for such a call."""
         self._set(self.NOTHING)
 
     def note(self, key: Any, device: int, has_optional: bool, *tensors: Any) -> None:
@@ -65,8 +65,10 @@ class Recogniser:
         `key` and `device` are those of this call, whose tensors are plain ones: not nested, and of PyTorch's own
         classes. Calls with sparse tensors are not noted.
         """
-        # Where no guard recognises the tensors, or they change all the time, each call would pay for another guard.
-        if self._made >= self.MOST or len({*map(id, tensors)}) < len(tensors):  # guards refuse a tensor given twice
+        # Where the tensors change all the time, each call would pay for another guard.
+        if len(self._made) >= self.MOST or len({*map(id, tensors)}) < len(
+            tensors
+        ):  # guards refuse a tensor given twice
             return
         import torch
 
@@ -80,9 +82,17 @@ class Recogniser:
         if kinds != self._last:
             self._last = kinds
             return
-        if kinds == self._made_of:  # this guard did not recognise the call's own tensors, of which these are copies
-            return
-        self._made, self._made_of = self._made + 1, kinds
+        # Training and validation, for example, have their own kinds of tensors in turn.
+        if kinds not in self._made:
+            self._made[kinds] = self._recognised(torch, key, device, has_optional, tensors)
+        if self._made[kinds] is not self.NOTHING:
+            self._set(self._made[kinds])
+
+    def _recognised(
+        self, torch: Any, key: Any, device: int, has_optional: bool, tensors: tuple[Any, ...]
+    ) -> Recognised:
+        """Return a `Recognised` for calls like one with these arguments of `note`. If PyTorch's guards do not recognise
+        its tensors, return `NOTHING`."""
         dynamic = [[None] * each.dim() for each in tensors]
         try:
             from torch._C._dynamo.guards import TensorGuards
@@ -91,12 +101,12 @@ class Recogniser:
             matches = guards.check
             is_recognised = matches(*tensors)
         except (ImportError, TypeError):  # another version of PyTorch
-            self._made = self.MOST
-            return
-        if is_recognised:
-            requires_grad = any(each.requires_grad for each in tensors)
-            is_below = is_below_autograd(torch)
-            self._set(Recognised(matches, key, device, has_optional, requires_grad, is_below))
+            self.MOST = 0
+            return self.NOTHING
+        if not is_recognised:
+            return self.NOTHING
+        requires_grad = any(each.requires_grad for each in tensors)
+        return Recognised(matches, key, device, has_optional, requires_grad, is_below_autograd(torch))
 
     def _set(self, recognised: Recognised) -> None:
         # As a plain tuple, which Python unpacks in a fifth of the time.

@@ -19,6 +19,7 @@ from torch import Tensor  # noqa: E402
 pytestmark = [
     pytest.mark.one_toolchain,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
+    pytest.mark.filterwarnings("ignore:.*Profiler clears events"),  # which PyTorch says once in a process
 ]
 
 

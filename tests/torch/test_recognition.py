@@ -172,14 +172,14 @@ def test_one_tensor_as_two_arguments_is_never_recognised(recogniser: Recogniser)
     for _ in range(3):
         recogniser.note("key", 0, True, x, x)
         assert not seen(recogniser).matches(x, x)
-    assert recogniser._made == 0
+    assert not recogniser._made
 
 
 def test_a_guard_that_does_not_recognise_the_call_is_made_once(recogniser: Recogniser) -> None:
     for _ in range(9):  # copies of a Parameter that is not contiguous
         recogniser.note("key", 0, True, torch.ones(2, 2))
         assert not seen(recogniser).matches(torch.nn.Parameter(torch.ones(2, 2).t()))
-    assert recogniser._made == 1
+    assert len(recogniser._made) == 1
 
 
 def test_a_guard_of_another_mode_is_replaced(recogniser: Recogniser) -> None:
@@ -189,6 +189,18 @@ def test_a_guard_of_another_mode_is_replaced(recogniser: Recogniser) -> None:
             for _ in range(2):
                 recogniser.note("key", 0, True, x)
             assert seen(recogniser).matches(x)
+
+
+def test_a_guard_is_made_once_for_kinds_that_take_turns(recogniser: Recogniser) -> None:
+    x, y = torch.ones(2), torch.ones(2, requires_grad=True)
+    found = []
+    for _ in range(3):
+        for tensor in (x, y):
+            for _ in range(2):
+                recogniser.note("key", 0, True, tensor)
+            assert seen(recogniser).matches(tensor)
+            found.append(seen(recogniser).matches)
+    assert found == found[:2] * 3 and len(recogniser._made) == 2
 
 
 def test_only_so_many_guards_are_made(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,4 +335,4 @@ def test_a_call_below_autograd_records_no_gradient(
 def test_sparse_tensors_are_not_noted(recogniser: Recogniser) -> None:
     for _ in range(3):
         recogniser.note("key", 0, True, torch.ones(2, 2).to_sparse())
-    assert recogniser._made == 0
+    assert not recogniser._made
