@@ -73,7 +73,7 @@ def cuda_driver() -> Any:
 
 def _initialised_bindings() -> Any:
     try:
-        from cuda.bindings import driver  # not needed, and perhaps not installed, before a load
+        from cuda.bindings import driver  # not needed, and perhaps not installed, before something is loaded
     except ImportError as error:
         help = to_add("cuda-bindings", "install it with pip install cuda-bindings")
         raise DriverError(f"cuda-bindings cannot be imported ({error}): {help}") from error
@@ -98,7 +98,10 @@ def check_result(result: tuple[Any, ...], doing: str) -> Any:
 
 
 def load_library(code: bytes, doing: Callable[[], str], options: Mapping[str, Any] = {}) -> int:
-    """Return the handle of a library. `doing()` starts an error; `options`: CUjit_option without CU_JIT_ -> value."""
+    """Return the handle of a loaded library; raises DriverError, whose message starts with `doing()`.
+
+    `options`: names of CUjit_option without CU_JIT_ -> values.
+    """
     driver = cuda_driver()
     keys = [getattr(driver.CUjit_option, f"CU_JIT_{option}") for option in options]
     result = driver.cuLibraryLoadData(code, keys, list(options.values()), len(keys), [], [], 0)

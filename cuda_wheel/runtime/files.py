@@ -51,7 +51,10 @@ class ModuleFiles:
     """Time of the last change, size and inode of a manifest in a folder."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
-        """Return `size` bytes of a file from `offset` on, by default all, and hold no others. Raises ImageError."""
+        """Return `size` bytes of a file from `offset` on, by default all; no others are held in memory.
+
+        Raises ImageError.
+        """
         try:
             with self._open(file) as opened:
                 stream = opened if opened.seekable() else io.BytesIO(opened.read())
@@ -193,7 +196,7 @@ def package_folders(package: str) -> list[str]:
     if module is not None:
         locations = getattr(module, "__path__", None)
     else:
-        from importlib.util import find_spec  # rare
+        from importlib.util import find_spec  # the package is usually imported already
 
         try:
             spec = find_spec(package)
@@ -210,7 +213,7 @@ def package_folders(package: str) -> list[str]:
 
 
 def lie_in_folders(locations: list[str]) -> bool:
-    """Return whether a package lies in folders only, and not in a zip archive or with another importer."""
+    """Return whether a package lies in folders only: not in a zip archive, nor with an importer without files."""
     return bool(locations) and all(map(os.path.isdir, locations))
 
 

@@ -133,7 +133,7 @@ def python_language(variants: Sequence[Variant]) -> str:
     return next((name for name, text in pairs if name in ("triton", "numba", "tile") and text.isidentifier()), "")
 
 
-# NamedTuples, not dataclasses, and no postponed annotations: both would cost milliseconds at import.
+# NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
 
 
 class Target(NamedTuple):
@@ -332,7 +332,7 @@ class Manifest(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The name, and the macros of the variant: "demo.update[N=4]"."""
+        """The name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
         return full_name(self.name, self.variant)
 
     @property
@@ -429,7 +429,7 @@ class ManifestFile:
         self.variants = {same_macros(record["macros"]): {**head, **record} for record in head["variants"]}
 
     def manifest(self, macros: Macros) -> Manifest:
-        """Return the manifest of the variant with these macros, which is made once."""
+        """Return the manifest of the variant with these macros, with all its kernels. It is made once."""
         if macros not in self._made:
             self._made[macros] = checked(self.where, lambda: self._manifest(self.variants[macros]))
         return self._made[macros]
@@ -541,7 +541,7 @@ def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str,
 
 
 def structs_of(record: Mapping[str, Any]) -> Mapping[str, "Struct"]:
-    """Return the structs of a variant's parameters by key. `record` is its JSON object."""
+    """Return the structs of a variant's parameters by their keys, of which `record` is the JSON object."""
     if not record["structs"] or not has("structs"):
         return {}
     from .parts.dtypes import read_structs  # rare

@@ -56,7 +56,7 @@ class _Generated:
             return self._method
         from .launching import launcher_of  # ctypes and struct: only for programs that launch
 
-        # An instance attribute comes before the class's.
+        # An instance attribute comes before the class's: from now on, the kernel has the function itself.
         launch = kernel.__dict__["launch"] = launcher_of(kernel).launch
         return launch
 
