@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import venv
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
+import setuptools
 
 import cuda_wheel
 from tests.support.environments import DISTRIBUTIONS
@@ -62,7 +64,7 @@ def test_every_file_belongs_to_one_distribution(own_wheels: dict[str, Path]) -> 
     assert files[LOADER] | files[BUILDER] <= in_tree
     top = {each.split("/")[1] for each in files[LOADER]}
     assert top == {
-        *("__init__.py", "__main__.py", "py.typed"),
+        *("__init__.py", "__main__.py", "missing_builder.py", "py.typed"),
         *("cupy", "jax", "operators", "pyinstaller", "runtime", "torch", "tuning"),
     }
 
@@ -117,6 +119,24 @@ def test_an_editable_install_is_a_path_to_the_checkout(name: str, tmp_path: Path
 
 
 # --- the loader without the build side --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heading", ["[tool.cuda-wheel]", "[[tool.cuda-wheel.module]]", "[tool.other]"])
+def test_setuptools_builds_no_wheel_without_its_kernels(heading: str, loader: Path, tmp_path: Path) -> None:
+    """setuptools itself is that of the tests, which the environment does not have."""
+    head = '[build-system]\nrequires = ["setuptools", "cuda-wheel"]\nbuild-backend = "setuptools.build_meta"\n'
+    project = f'{head}[project]\nname = "demo"\nversion = "1"\n{heading}\n'
+    write_files(tmp_path / "project", **{"pyproject.toml": project, "demo/__init__.py": "", "demo/fill.cu": KERNEL})
+    for package in ("setuptools", "_distutils_hack"):
+        shutil.copytree(Path(setuptools.__file__).parents[1] / package, tmp_path / "tools" / package)
+    program = "import setuptools.build_meta as back_end; print(back_end.build_wheel('out'))"
+    python, environ = loader / COMMAND / "python", {"PYTHONPATH": str(tmp_path / "tools")}
+    result = run(python, "-c", program, cwd=tmp_path / "project", **environ)
+    if heading == "[tool.other]":
+        assert result.returncode == 0, result.stdout
+    else:
+        assert result.returncode == 1 and 'write "cuda-wheel[cu12]", or cu13' in result.stdout
+        assert "Traceback" not in result.stdout and not (tmp_path / "project/out").exists()
 
 
 PROGRAM = """\
