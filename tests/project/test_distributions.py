@@ -127,16 +127,17 @@ def test_setuptools_builds_no_wheel_without_its_kernels(heading: str, loader: Pa
     head = '[build-system]\nrequires = ["setuptools", "cuda-wheel"]\nbuild-backend = "setuptools.build_meta"\n'
     project = f'{head}[project]\nname = "demo"\nversion = "1"\n{heading}\n'
     write_files(tmp_path / "project", **{"pyproject.toml": project, "demo/__init__.py": "", "demo/fill.cu": KERNEL})
-    for package in ("setuptools", "_distutils_hack"):
-        shutil.copytree(Path(setuptools.__file__).parents[1] / package, tmp_path / "tools" / package)
-    program = "import setuptools.build_meta as back_end; print(back_end.build_wheel('out'))"
+    site = Path(setuptools.__file__).parents[1]
+    for each in (site / "setuptools", site / "_distutils_hack", *site.glob("setuptools-*.dist-info")):
+        shutil.copytree(each, tmp_path / "tools" / each.name)
+    program = "import setuptools.build_meta as back_end; print(back_end.build_wheel('../out'))"
     python, environ = loader / COMMAND / "python", {"PYTHONPATH": str(tmp_path / "tools")}
     result = run(python, "-c", program, cwd=tmp_path / "project", **environ)
     if heading == "[tool.other]":
         assert result.returncode == 0, result.stdout
     else:
         assert result.returncode == 1 and 'write "cuda-wheel[cu12]", or cu13' in result.stdout
-        assert "Traceback" not in result.stdout and not (tmp_path / "project/out").exists()
+        assert "Traceback" not in result.stdout and not list(tmp_path.glob("out/*"))
 
 
 PROGRAM = """\
