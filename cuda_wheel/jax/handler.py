@@ -205,7 +205,8 @@ class ProgramLaunches:
                         f"{launch.operator}: the program passes {types[kind][value]} for {parameter.cpp_or_ptx_type}"
                     )
                 places[kind].append((len(arguments), value))
-            arguments.append(bytes.fromhex(value) if kind == "bytes" else value)
+            # None is a null pointer: 0 as an address.
+            arguments.append(bytes.fromhex(value) if kind == "bytes" else 0 if value is None else value)
         inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
         start = _start_function(kernel, launch.settings)
         return ReadyLaunch(launch, start, inputs, outputs, arguments, places["input"], places["output"])
