@@ -205,7 +205,8 @@ class ProgramLaunches:
                         f"{launch.operator}: the program passes {types[kind][value]} for {parameter.cpp_or_ptx_type}"
                     )
                 places[kind].append((len(arguments), value))
-            arguments.append(bytes.fromhex(value) if kind == "bytes" else value)
+            # None is a null pointer: 0 as an address.
+            arguments.append(bytes.fromhex(value) if kind == "bytes" else 0 if value is None else value)
         inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
         start = _start_function(kernel, launch.settings)
         return ReadyLaunch(launch, start, inputs, outputs, arguments, places["input"], places["output"])
@@ -297,7 +298,7 @@ class GpuLaunches:
         self._launches = launches
         self._several = device_count() > 1
         pointer = ctypes.c_void_p
-        self._contexts: dict[int, int | None] = {}
+        self._contexts: dict[int, int] = {}
         """Address of a stream -> address of its context, on a machine with one GPU. If XLA makes a stream of another
         context at the same address, its launches fail."""
         self._stream_context = driver_function("cuStreamGetCtx", pointer, pointer)
@@ -313,22 +314,24 @@ class GpuLaunches:
     def run(self, api: XlaApi, frame: CallFrame) -> None:
         """Launch the kernel that a call frame describes; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
-        current = self._current_context()
-        if current and current == self._contexts.get(stream):
+        context = self._contexts.get(stream) or self._context_of(stream)
+        if context == self._current_context():
             self._run_there(frame, stream)
             return
-        context = ctypes.c_void_p()
-        _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
-        if not self._several:
-            self._contexts[stream] = context.value
-        if context.value == current:
-            self._run_there(frame, stream)
-            return
-        _checked(self._push_context(context), "making the context of XLA's stream current")
+        pointer = ctypes.c_void_p(context)
+        _checked(self._push_context(pointer), "making the context of XLA's stream current")
         try:
             self._run_there(frame, stream)
         finally:
-            self._pop_context(ctypes.byref(context))
+            self._pop_context(ctypes.byref(pointer))
+
+    def _context_of(self, stream: int) -> int | None:
+        """Return the address of a stream's context. On a machine with one GPU, note it in `_contexts`."""
+        pointer = ctypes.c_void_p()
+        _checked(self._stream_context(stream, ctypes.byref(pointer)), "finding the context of XLA's stream")
+        if pointer.value and not self._several:
+            self._contexts[stream] = pointer.value
+        return pointer.value
 
     def _current_context(self) -> int | None:
         """Return the address of the thread's current context; None if it has none."""

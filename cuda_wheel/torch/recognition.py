@@ -66,13 +66,12 @@ class Recogniser:
         classes. Calls with sparse tensors are not noted.
         """
         # Where the tensors change all the time, each call would pay for another guard.
-        if len(self._made) >= self.MOST or len({*map(id, tensors)}) < len(
-            tensors
-        ):  # guards refuse a tensor given twice
+        if len(self._made) >= self.MOST:
             return
         import torch
 
-        if not all(each.layout is torch.strided for each in tensors):
+        is_given_twice = len({*map(id, tensors)}) < len(tensors)
+        if is_given_twice or not all(each.layout is torch.strided for each in tensors):  # which guards refuse
             return
         # Guards compare all of this. The key sets of the thread differ inside autocast, inference mode and the like.
         thread = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()

@@ -17,8 +17,10 @@ from cuda_wheel.jax.handler import ProgramLaunches, guarded
 from cuda_wheel.jax.tracing import ArrayType
 from cuda_wheel.operators.declarations import KernelInstances
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.manifest import Parameter
 from tests.jax.frames import LAUNCH, Xla, aligned
 from tests.jax.host_kernels import HostKernel
+from tests.support.launches import kernel_of
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
@@ -238,12 +240,12 @@ def test_on_one_gpu_the_context_of_a_stream_is_asked_for_once(
         assert kernel.launched.pop().more["stream"] == stream
         return [each for each in driver.calls if not each.startswith("cuThread")]
 
-    first = ["cuCtxGetCurrent", "cuStreamGetCtx"]
-    assert [calls(0x5EA) for _ in range(3)] == [first, first[:1], first[:1]]
+    first = ["cuStreamGetCtx", "cuCtxGetCurrent"]
+    assert [calls(0x5EA) for _ in range(3)] == [first, first[1:], first[1:]]
     moved = [*first, "cuCtxPushCurrent", "cuCtxPopCurrent"]
-    assert [calls(0x5EB) for _ in range(2)] == [moved, moved]  # its context is not current
+    assert [calls(0x5EB) for _ in range(2)] == [moved, moved[1:]]  # its context is not current
     driver.contexts.clear()
-    assert calls(0x5EA) == moved
+    assert calls(0x5EA) == moved[1:]
 
 
 def test_functions_that_keep_the_gil_return_what_they_did() -> None:
@@ -251,6 +253,43 @@ def test_functions_that_keep_the_gil_return_what_they_did() -> None:
     function.argtypes = ()
     holding = program_launches._holding_gil(function)
     assert holding() == 1 and holding._flags_ & 0x4  # FUNCFLAG_PYTHONAPI
+
+
+@pytest.mark.parametrize("settings", [{}, {"shared_memory": 64}])
+def test_the_driver_gets_arguments_of_all_kinds(use: Any, settings: dict[str, Any]) -> None:
+    driver = use((9, 0))
+    driver.context.device = 0
+    kernel = kernel_of(
+        Parameter("u64", 0, 8, "const float*"),
+        Parameter("u64", 8, 8, "float*"),
+        Parameter("u64", 16, 8, "const float*"),
+        Parameter("f32", 24, 4, "float"),
+        Parameter("u32", 28, 4, "int"),
+        Parameter("u8", 32, 1, "bool"),
+        Parameter("b8", 48, 16, "float4"),
+        Parameter("b8", 64, 12, "Box"),
+    )
+    kernels = KernelInstances("demo::all", kernel, None)
+    given = [("input", 0), ("output", 0), ("value", None), ("value", 0.1), ("value", -6), ("value", True)]
+    launch = LAUNCH._replace(
+        operator="demo::all",
+        inputs=LAUNCH.outputs,
+        aliases=[],
+        kernel=kernels.identity(LAUNCH.choice),
+        parameters=kernel.info.parameter_list,
+        arguments=[*given, ("value", [1.0, 2.0, 3.0, 4.0]), ("bytes", "0a" * 12)],
+        settings=settings,
+    )
+    launches = ProgramLaunches({"demo::all": kernels})
+    pointer = ffi_handler.handler(lambda api, frame: launches.run(frame, 0, api.stream(frame.context)), (0, 3))
+    x, y = aligned(2, 3), aligned(2, 3)
+    xla = Xla(launch.text().encode(), [x], [y])
+    for _ in range(2):
+        assert pointer(xla.address) is None and not xla.errors
+    numbers = None, 0.1, -6, True, (1.0, 2.0, 3.0, 4.0), b"\n" * 12
+    kernel.launch((2, 1, 1), (32, 1, 1), x.ctypes.data, y.ctypes.data, *numbers, stream=0x5EA, **settings)
+    first, second, expected = driver.launches
+    assert first[:7] == second[:7] == expected[:7] and expected.stream == 0x5EA
 
 
 def failed(result: Any, doing: str) -> None:

@@ -190,7 +190,7 @@ def test_all_kinds_of_arguments() -> None:
     )
     x = jnp.ones((2, 4))
     operator(x, float("inf"))
-    assert kernel.launched[-1].arguments[1:6] == (None, float("inf"), 3, True, np.array([2, 4, 7], np.int32).tobytes())
+    assert kernel.launched[-1].arguments[1:6] == (0, float("inf"), 3, True, np.array([2, 4, 7], np.int32).tobytes())
     operator(x, np.float32(0.1), x, np.int64(4), jnp.asarray(False))
     assert kernel.launched[-1].arguments[2:5] == (float(np.float32(0.1)), 4, False)
     assert [type(each) for each in kernel.launched[-1].arguments[2:5]] == [float, int, bool]

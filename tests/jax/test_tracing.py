@@ -126,7 +126,7 @@ def test_null_pointers() -> None:
         "demo::null", **given, values={"mask": None, "saved": lambda train: 4096 if train else None}, **more
     )
     operator(X), operator(X, True)
-    assert [each.arguments[1::2] for each in kernel.launched] == [(None, None), (None, 4096)]
+    assert [each.arguments[1::2] for each in kernel.launched] == [(0, 0), (0, 4096)]
     for wrong in (lambda train: np.zeros(3), lambda train: 2.5, lambda train: jnp.int32(5)):
         operator = cuda_wheel.jax.operator("demo::null", **given, values={"mask": wrong, "saved": 0}, **more)
         with pytest.raises(ArgumentError, match=r"^demo::null: the value mask (is for a pointer|depends on)"):

@@ -194,7 +194,8 @@ _SIGNATURES: dict[int, tuple[Any, ...]] = {}
 
 def handle_of(parameters: tuple[Any, ...]) -> int:
     """Return the handle of a kernel with these parameters, so that the stand-in can read its arguments."""
-    handle = 0xBEEF + 16 * len(_SIGNATURES) if parameters else 0xBEEF
+    # 0xBEEF is also the handle of each kernel that is looked up in a library, whose parameters are not known here.
+    handle = 0xBEEF + 16 * (1 + len(_SIGNATURES)) if parameters else 0xBEEF
     _SIGNATURES[handle] = parameters
     return handle
 
