@@ -17,8 +17,10 @@ from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.files import ModuleFiles, files_in
+from cuda_wheel.runtime.manifest import structs_of
 from cuda_wheel.runtime.parts import attach as attach_module
 from tests.support.driver import Driver
+from tests.support.whole_manifests import STRUCTS
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -113,6 +115,18 @@ def test_attach_keeps_no_manifests_of_a_package_with_many_modules(modules: int, 
     assert "m0" in cuda_wheel.attach(PACKAGE)[2]
     assert len(files_module._kept) == (modules if modules <= attach_module.KEPT else 0)
     assert len(cuda_wheel.load(SAXPY)) == 1
+
+
+def test_attach_does_not_read_structs(manifest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reads them is imported when the module is loaded."""
+    other = manifest_of(manifest.read_text(encoding="utf-8"), "x")._replace(kernels=STRUCTS.kernels)
+    manifest.write_text(manifest_text(other), encoding="utf-8")
+    read: list[object] = []
+    monkeypatch.setattr(
+        "cuda_wheel.runtime.manifest.structs_of", lambda record: read.append(record) or structs_of(record)
+    )
+    assert cuda_wheel.attach(PACKAGE)[2] and not read
+    assert cuda_wheel.load(SAXPY).manifest.kernels == STRUCTS.kernels and read
 
 
 def test_manifests_in_memory_are_not_kept(manifest: Path) -> None:

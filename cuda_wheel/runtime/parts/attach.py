@@ -88,15 +88,16 @@ KEPT = 16
 def _names_of(files: ModuleFiles, file: str, keep: bool) -> list[str] | None:
     """Return the names of a module's kernels, from its manifest `file`; None if it has variants.
 
-    With `keep`, the manifest is read as `load` does, which then need not read it. A manifest of which only the SHA-256
-    is wrong is an error when its module is loaded.
+    With `keep`, a manifest is read as by `load`, which then has it. One of which only the SHA-256 is wrong is an error
+    when its module is loaded.
     """
     if keep:
         with suppress(ImageError):
             kept = files.kept_file(file)
-            if () not in kept.variants:
+            record = kept.variants.get(())
+            if record is None:
                 return None
-            if len(kept.blocks) == 1:
+            if len(kept.blocks) == 1 and not record.get("structs"):  # reading those imports more files
                 return [info.name for info in kept.manifest(()).kernels]
     return kernel_names(files.manifest_file(file, check=False))
 
