@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from cuda_wheel.builder.compile.edited_source import EditedSource, read_project
+from cuda_wheel.builder.compile.edited_source import SECONDS_FOR_ALL_ERRORS, EditedSource, read_project
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome
@@ -38,7 +38,7 @@ from cuda_wheel.builder.rewriting.front_end import (
     is_about_host_code,
 )
 from cuda_wheel.builder.rewriting.project_texts import operator_headers, project_texts, some_project_texts
-from cuda_wheel.builder.rewriting.used_parts import names_in, part_macros, used_headers
+from cuda_wheel.builder.rewriting.used_parts import left_out_parts, names_in, part_options, unneeded_parts, used_headers
 from cuda_wheel.builder.sources.header_dependencies import option_folders, pre_includes
 from cuda_wheel.builder.sources.header_search import MISSING_HEADER, is_listed, optional_headers, unsafe_names
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, version
@@ -160,6 +160,9 @@ class Strategy(NamedTuple):
     changes_text: bool = False
     """Whether the strategy edits the text of the source or of a project's header. False for a strategy that changes
     options, or that adds or removes headers."""
+    rarely_helps: bool = False
+    """Whether a source that reaches this strategy probably has a mistake. Then all its errors are asked for at once, and
+    not first whether there is one."""
 
 
 def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutcome]:
@@ -172,11 +175,19 @@ def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutco
                 break
         else:
             break
-        options = () if attempts.job.host_code == "reject" else FIRST_ERROR
-        attempts.add(strategy, request, calls.compile(request, *options))
+        attempts.add(strategy, request, _result(attempts, strategy, request))
         if attempts.job.host_code == "reject" and attempts.result is not None:
             _reject_host_code(attempts.job, attempts.result)
     return attempts.job, attempts.outcome()
+
+
+def _result(attempts: _Attempts, strategy: Strategy, request: NvrtcRequest) -> NvrtcResult:
+    """Return NVRTC's result for a request: its first error, or all errors where they are known at the same cost."""
+    if strategy.rarely_helps and USED_PARTS_OPTION in attempts.options:
+        whole = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS)
+        if whole is not None and whole["error"]:
+            return whole
+    return attempts.calls.compile(request, *(() if attempts.job.host_code == "reject" else FIRST_ERROR))
 
 
 def _first_request(attempts: _Attempts) -> NvrtcRequest:
@@ -184,14 +195,20 @@ def _first_request(attempts: _Attempts) -> NvrtcRequest:
     return _used_parts_request(attempts.job, request) or request
 
 
-def _with_preamble(attempts: _Attempts) -> NvrtcRequest:
-    """Return the request that reads the whole host-code preamble before the source. The preamble declares what nvcc
-    declares: the CUDA runtime API and parts of the C library."""
-    request = nvrtc_request(attempts.job, attempts.relaxed_constexpr)
-    if PREAMBLE_OPTION in request["options"]:
-        return request
-    options = [*request["options"], PREAMBLE_OPTION]
-    return {**request, "options": options, "headers": in_memory(attempts.job, operator_headers())}
+def _with_preamble(attempts: _Attempts) -> NvrtcRequest | None:
+    """Return the request that reads all parts of the host-code preamble and of PyTorch's stand-ins, but for large parts
+    with which no error has to do. The preamble declares what nvcc declares: the CUDA runtime API and parts of the C
+    library. Return None if the last request did so."""
+    before = attempts.edited.request if attempts.edited is not None else attempts.request
+    assert before is not None and attempts.result is not None
+    log = attempts.result["log"] + (attempts.edited.first["log"] if attempts.edited is not None else "")
+    left_out = unneeded_parts(before["options"], log)
+    options = [each for each in before["options"] if each not in left_out_parts(before["options"]) - left_out]
+    if not left_out:
+        options = [each for each in options if each != USED_PARTS_OPTION]
+    options += [] if PREAMBLE_OPTION in options else [PREAMBLE_OPTION]
+    request: NvrtcRequest = {**before, "options": options, "headers": in_memory(attempts.job, operator_headers())}
+    return None if request == before else request
 
 
 def _with_complex_functions(attempts: _Attempts) -> NvrtcRequest | None:
@@ -252,13 +269,10 @@ STRATEGIES = (
         _with_complex_functions,
     ),
     Strategy(
-        "preamble: all parts",
-        lambda attempts: (
-            attempts.has_failed
-            and attempts.edited is None
-            and (USED_PARTS_OPTION in attempts.options or PREAMBLE_OPTION not in attempts.options)
-        ),
+        "preamble: all parts, but for large ones with which no error has to do",
+        lambda attempts: attempts.has_failed and (attempts.edited is None or _lacks_large_parts(attempts)),
         _with_preamble,
+        rarely_helps=True,
     ),
     Strategy(
         "complex functions: a later error names them",
@@ -302,6 +316,12 @@ result counts.
 """
 
 
+def _lacks_large_parts(attempts: _Attempts) -> bool:
+    """Return whether a part is left out although an error of the edited source may have to do with it."""
+    left_out = left_out_parts(attempts.options)
+    return bool(left_out) and attempts.result is not None and not unneeded_parts(left_out, attempts.result["log"])
+
+
 def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
     return result is not None and result["error"] != "" and COMPLEX_FUNCTIONS in result["log"]
 
@@ -326,8 +346,8 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     # A macro may form names with `##`, for example.
     if names is None:
         return None
-    macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
-    options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
+    is_relocatable = job.form != "whole" or any("rdc" in each for each in job.options)
+    options = [*options, USED_PARTS_OPTION, *part_options(names, is_relocatable)]
     return {**request, "options": options, "headers": in_memory(job, used_headers(names))}
 
 

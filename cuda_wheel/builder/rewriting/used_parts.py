@@ -2,8 +2,8 @@
 
 NVRTC reads what a source includes once for each target. All that nvcc and PyTorch's headers declare takes longer than
 many kernels; a source names little of it. A part is read if one of its names occurs in the source's text, in the
-headers of the project, or in an option. What fails to compile without a part is compiled with all of them. The table
-`stand_in_parts` has the names of each part.
+headers of the project, or in an option. What fails to compile without a part is compiled with all of them, but for
+large parts with which no error has to do. The table `stand_in_parts` has the names of each part.
 """
 
 from __future__ import annotations
@@ -15,12 +15,27 @@ from typing import NamedTuple
 from cuda_wheel.builder.rewriting.project_texts import operator_headers, operator_names_header
 from cuda_wheel.builder.tables import read_table
 
-__all__ = ["COMMON_RUNTIME_API", "PARTS", "Names", "names_in", "part_macros", "used_headers"]
+__all__ = [
+    "COMMON_RUNTIME_API",
+    "PARTS",
+    "Names",
+    "left_out_parts",
+    "names_in",
+    "part_macros",
+    "part_options",
+    "unneeded_parts",
+    "used_headers",
+]
 
 
 _TABLE = read_table(
     "stand_in_parts",
-    {"c functions": [str], "parts": {str: {"in std?": bool, "names": [str]}}, "common runtime api": [str]},
+    {
+        "c functions": [str],
+        "parts": {str: {"in std?": bool, "names": [str]}},
+        "large parts": {"names": [str], "in errors": [str]},
+        "common runtime api": [str],
+    },
 )
 
 _C_FUNCTIONS = "|".join(_TABLE["c functions"])
@@ -57,6 +72,15 @@ is the name. It may also be the name of a function of the project."""
 COMMON_RUNTIME_API = frozenset(map(str.encode, _TABLE["common runtime api"]))
 """Names of the CUDA runtime API that a source may use although the part RUNTIME_API is left out. They are in
 <cuda_wheel_detail/common_runtime_api.h>, or are types that NVRTC has built in."""
+
+_WITHOUT = "--define-macro=CUDA_WHEEL_WITHOUT_"
+"""Beginning of the NVRTC option that leaves out a part; the name of the part follows."""
+
+_LARGE_PARTS = frozenset(_WITHOUT + name for name in _TABLE["large parts"]["names"])
+"""Options that leave out the parts that take most of the time of all parts."""
+
+_NEEDS_LARGE_PARTS = "|".join(_TABLE["large parts"]["in errors"])
+"""Regular expression for what NVRTC's log says about an error that a large part may overcome."""
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
@@ -111,6 +135,29 @@ def part_macros(names: Names, is_relocatable: bool) -> list[str]:
     if is_relocatable or names.calls - COMMON_RUNTIME_API:  # NVRTC has the device's runtime API built in
         used.add("RUNTIME_API")
     return [f"CUDA_WHEEL_WITHOUT_{part}" for part in PARTS if part not in used]
+
+
+def part_options(names: Names, is_relocatable: bool) -> list[str]:
+    """Return the NVRTC options that define the macros of `part_macros`, without macros that change nothing."""
+    # Only PyTorch's stand-ins have large parts.
+    omitted = frozenset() if names.all & _PYTORCH_NAMES else _LARGE_PARTS
+    options = (f"--define-macro={macro}" for macro in part_macros(names, is_relocatable))
+    return [option for option in options if option not in omitted]
+
+
+def left_out_parts(options: Iterable[str]) -> set[str]:
+    """Return those NVRTC options that leave out a part."""
+    return {option for option in options if option.startswith(_WITHOUT)}
+
+
+def unneeded_parts(options: Iterable[str], log: str) -> set[str]:
+    """Return those NVRTC options that leave out a large part, none if an error in NVRTC's `log` may be overcome by such
+    a part.
+
+    A large part declares types of complex and atomic numbers, and what libcu++ declares. An error has to do with it only
+    if the message or the source line, which are in the log, name such a type or one of its functions.
+    """
+    return set() if re.search(_NEEDS_LARGE_PARTS, log) else _LARGE_PARTS.intersection(options)
 
 
 def used_headers(names: Names) -> dict[str, bytes]:
