@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.compile.edited_source import SECONDS_FOR_ALL_ERRORS, EditedSource, read_project
 from cuda_wheel.builder.compile.error_text import read_job_log
+from cuda_wheel.builder.compile.needed_parts import needed_parts
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome
 from cuda_wheel.builder.compile.precompiled_headers import precompiles
@@ -38,7 +39,7 @@ from cuda_wheel.builder.rewriting.front_end import (
     is_about_host_code,
 )
 from cuda_wheel.builder.rewriting.project_texts import operator_headers, project_texts, some_project_texts
-from cuda_wheel.builder.rewriting.used_parts import left_out_parts, names_in, part_options, unneeded_parts, used_headers
+from cuda_wheel.builder.rewriting.used_parts import left_out_parts, names_in, part_options, used_headers
 from cuda_wheel.builder.sources.header_dependencies import option_folders, pre_includes
 from cuda_wheel.builder.sources.header_search import MISSING_HEADER, is_listed, optional_headers, unsafe_names
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, version
@@ -196,19 +197,25 @@ def _first_request(attempts: _Attempts) -> NvrtcRequest:
 
 
 def _with_preamble(attempts: _Attempts) -> NvrtcRequest | None:
-    """Return the request that reads all parts of the host-code preamble and of PyTorch's stand-ins, but for large parts
-    with which no error has to do. The preamble declares what nvcc declares: the CUDA runtime API and parts of the C
-    library. Return None if the last request did so."""
-    before = attempts.edited.request if attempts.edited is not None else attempts.request
-    assert before is not None and attempts.result is not None
-    log = attempts.result["log"] + (attempts.edited.first["log"] if attempts.edited is not None else "")
-    left_out = unneeded_parts(before["options"], log)
-    options = [each for each in before["options"] if each not in left_out_parts(before["options"]) - left_out]
-    if not left_out:
-        options = [each for each in options if each != USED_PARTS_OPTION]
-    options += [] if PREAMBLE_OPTION in options else [PREAMBLE_OPTION]
-    request: NvrtcRequest = {**before, "options": options, "headers": in_memory(attempts.job, operator_headers())}
-    return None if request == before else request
+    """Return the last request, for the unchanged source, with the host-code preamble and with the parts of it and of
+    PyTorch's stand-ins that the errors may need. The preamble declares what nvcc declares: the CUDA runtime API and
+    parts of the C library. Return None if the errors need nothing more."""
+    request = attempts.edited.request if attempts.edited is not None else attempts.request
+    assert request is not None and attempts.result is not None
+    options = request["options"]
+    if PREAMBLE_OPTION not in options:
+        options = [*options, PREAMBLE_OPTION]
+    else:
+        result = attempts.result
+        if attempts.edited is None:
+            result = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS) or result
+        needed = needed_parts(attempts.job, options, result["log"])
+        if not needed:
+            return None
+        options = [option for option in options if option not in needed]
+        if not left_out_parts(options):
+            options.remove(USED_PARTS_OPTION)
+    return {**request, "options": options, "headers": in_memory(attempts.job, operator_headers())}
 
 
 def _with_complex_functions(attempts: _Attempts) -> NvrtcRequest | None:
@@ -269,8 +276,11 @@ STRATEGIES = (
         _with_complex_functions,
     ),
     Strategy(
-        "preamble: all parts, but for large ones with which no error has to do",
-        lambda attempts: attempts.has_failed and (attempts.edited is None or _lacks_large_parts(attempts)),
+        "preamble: it, or all parts that the errors may need",
+        lambda attempts: (
+            attempts.has_failed
+            and (USED_PARTS_OPTION in attempts.options or PREAMBLE_OPTION not in attempts.options)
+        ),
         _with_preamble,
         rarely_helps=True,
     ),
@@ -314,12 +324,6 @@ STRATEGIES = (
 After each NVRTC call, the first strategy that applies and has a request makes the next call. If none does, the last
 result counts.
 """
-
-
-def _lacks_large_parts(attempts: _Attempts) -> bool:
-    """Return whether a part is left out although an error of the edited source may have to do with it."""
-    left_out = left_out_parts(attempts.options)
-    return bool(left_out) and attempts.result is not None and not unneeded_parts(left_out, attempts.result["log"])
 
 
 def _lacks_complex_functions(result: NvrtcResult | None) -> bool:

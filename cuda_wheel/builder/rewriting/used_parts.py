@@ -8,12 +8,15 @@ large parts with which no error has to do. The table `stand_in_parts` has the na
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from cuda_wheel.builder.rewriting.project_texts import operator_headers, operator_names_header
 from cuda_wheel.builder.tables import read_table
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS
 
 __all__ = [
     "COMMON_RUNTIME_API",
@@ -25,6 +28,7 @@ __all__ = [
     "part_options",
     "unneeded_parts",
     "used_headers",
+    "words_of_parts",
 ]
 
 
@@ -81,6 +85,10 @@ _LARGE_PARTS = frozenset(_WITHOUT + name for name in _TABLE["large parts"]["name
 
 _NEEDS_LARGE_PARTS = "|".join(_TABLE["large parts"]["in errors"])
 """Regular expression for what NVRTC's log says about an error that a large part may overcome."""
+
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
@@ -158,6 +166,26 @@ def unneeded_parts(options: Iterable[str], log: str) -> set[str]:
     if the message or the source line, which are in the log, name such a type or one of its functions.
     """
     return set() if re.search(_NEEDS_LARGE_PARTS, log) else _LARGE_PARTS.intersection(options)
+
+
+@cache
+def words_of_parts() -> frozenset[str]:
+    """Return all identifiers that a part may declare: those in the headers of the preamble and of PyTorch's stand-ins,
+    in which the parts are, and in all stand-ins that these include."""
+    folders = (str(INCLUDE), *STAND_INS)
+    own = (os.path.join(folder, "cuda_wheel_detail") for folder in folders)
+    waiting = [os.path.join(place, name) for root in own for place, _, names in os.walk(root) for name in names]
+    words: set[bytes] = set()
+    known: set[bytes] = set()
+    while waiting:
+        with open(waiting.pop(), "rb") as file:
+            text = _COMMENT.sub(b"", file.read())
+        words.update(_NAME.findall(_INCLUDED.sub(b"", text)))
+        new = set(_INCLUDED.findall(text)) - known
+        known |= new
+        places = (os.path.join(folder, os.fsdecode(name)) for name in new for folder in folders)
+        waiting += filter(os.path.isfile, places)
+    return frozenset(word.decode() for word in words)
 
 
 def used_headers(names: Names) -> dict[str, bytes]:
