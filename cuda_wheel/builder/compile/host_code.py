@@ -162,8 +162,8 @@ class Strategy(NamedTuple):
     """Whether the strategy edits the text of the source or of a project's header. False for a strategy that changes
     options, or that adds or removes headers."""
     rarely_helps: bool = False
-    """Whether a source that reaches this strategy probably has a mistake. Then all its errors are asked for at once, and
-    not first whether there is one."""
+    """Whether a source that reaches this strategy with left-out parts probably has a mistake. Then all its errors are
+    asked for at once, and not first whether there is one."""
 
 
 def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutcome]:
@@ -202,20 +202,20 @@ def _with_preamble(attempts: _Attempts) -> NvrtcRequest | None:
     parts of the C library. Return None if the errors need nothing more."""
     request = attempts.edited.request if attempts.edited is not None else attempts.request
     assert request is not None and attempts.result is not None
-    options = request["options"]
+    options, headers = request["options"], in_memory(attempts.job, operator_headers())
     if PREAMBLE_OPTION not in options:
-        options = [*options, PREAMBLE_OPTION]
-    else:
-        result = attempts.result
-        if attempts.edited is None:
-            result = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS) or result
-        needed = needed_parts(attempts.job, options, result["log"])
-        if not needed:
-            return None
-        options = [option for option in options if option not in needed]
-        if not left_out_parts(options):
-            options.remove(USED_PARTS_OPTION)
-    return {**request, "options": options, "headers": in_memory(attempts.job, operator_headers())}
+        whole: NvrtcRequest = {**request, "options": [*options, PREAMBLE_OPTION], "headers": headers}
+        return _used_parts_request(attempts.job, whole) or whole
+    result = attempts.result
+    if attempts.edited is None:
+        result = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS) or result
+    needed = needed_parts(attempts.job, options, result["log"])
+    if not needed:
+        return None
+    options = [option for option in options if option not in needed]
+    if not left_out_parts(options):
+        options.remove(USED_PARTS_OPTION)
+    return {**request, "options": options, "headers": headers}
 
 
 def _with_complex_functions(attempts: _Attempts) -> NvrtcRequest | None:
@@ -278,8 +278,7 @@ STRATEGIES = (
     Strategy(
         "preamble: it, or all parts that the errors may need",
         lambda attempts: (
-            attempts.has_failed
-            and (USED_PARTS_OPTION in attempts.options or PREAMBLE_OPTION not in attempts.options)
+            attempts.has_failed and (USED_PARTS_OPTION in attempts.options or PREAMBLE_OPTION not in attempts.options)
         ),
         _with_preamble,
         rarely_helps=True,

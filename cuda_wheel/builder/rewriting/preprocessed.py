@@ -350,7 +350,8 @@ class TranslationUnit:
         for index, is_call in _mentions(block.tokens):
             used.setdefault(block.tokens[index].text, []).append((block.tokens[index].start, is_call))
         return any(
-            name == _EVERYTHING or any(self._may_mean(name, at, start, is_call) for start, is_call in used.get(name, ()))
+            name == _EVERYTHING
+            or any(self._may_mean(name, at, start, is_call) for start, is_call in used.get(name, ()))
             for name, at in self._names_that_reach(declarations, block.start)
         )
 
@@ -365,8 +366,8 @@ class TranslationUnit:
     def _names_that_reach(
         self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize
     ) -> Iterator[tuple[str, int]]:
-        """Yield the names whose use may instantiate one of `declarations`, as (name, byte offset). Code after the offset
-        can use the name. A name is yielded again whenever a lower offset is found.
+        """Yield the names whose use may instantiate one of `declarations`, as (name, byte offset). Code after the
+        offset can use the name. A name is yielded again whenever a lower offset is found.
 
         For a kernel template `k`, the names are `k` and each template that uses `k`, directly or not. Templates that
         begin at or after the byte offset `end` are ignored.

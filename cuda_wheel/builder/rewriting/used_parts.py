@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from cuda_wheel.builder.rewriting.project_texts import operator_headers, operator_names_header
+from cuda_wheel.builder.rewriting.project_texts import holds_toolkit, operator_headers, operator_names_header
 from cuda_wheel.builder.tables import read_table
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS
 
@@ -22,13 +22,14 @@ __all__ = [
     "COMMON_RUNTIME_API",
     "PARTS",
     "Names",
+    "large_parts",
     "left_out_parts",
+    "may_be_declared",
+    "may_need_large_parts",
     "names_in",
     "part_macros",
     "part_options",
-    "unneeded_parts",
     "used_headers",
-    "words_of_parts",
 ]
 
 
@@ -38,6 +39,7 @@ _TABLE = read_table(
         "c functions": [str],
         "parts": {str: {"in std?": bool, "names": [str]}},
         "large parts": {"names": [str], "in errors": [str]},
+        "unwritten names": [str],
         "common runtime api": [str],
     },
 )
@@ -85,6 +87,11 @@ _LARGE_PARTS = frozenset(_WITHOUT + name for name in _TABLE["large parts"]["name
 
 _NEEDS_LARGE_PARTS = "|".join(_TABLE["large parts"]["in errors"])
 """Regular expression for what NVRTC's log says about an error that a large part may overcome."""
+
+_UNWRITTEN = "|".join(_TABLE["unwritten names"])
+"""Regular expression for the names that parts declare and that their text does not contain."""
+
+_OWN_FOLDERS = (str(INCLUDE), *STAND_INS)
 
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
@@ -158,22 +165,31 @@ def left_out_parts(options: Iterable[str]) -> set[str]:
     return {option for option in options if option.startswith(_WITHOUT)}
 
 
-def unneeded_parts(options: Iterable[str], log: str) -> set[str]:
-    """Return those NVRTC options that leave out a large part, none if an error in NVRTC's `log` may be overcome by such
-    a part.
+def large_parts(options: Iterable[str]) -> set[str]:
+    """Return those NVRTC options that leave out a large part: one that includes libcu++."""
+    return {option for option in options if option in _LARGE_PARTS}
 
-    A large part declares types of complex and atomic numbers, and what libcu++ declares. An error has to do with it only
-    if the message or the source line, which are in the log, name such a type or one of its functions.
+
+def may_need_large_parts(log: str) -> bool:
+    """Return whether an error in NVRTC's log may have to do with a large part.
+
+    Such a part declares types of complex and atomic numbers, and what libcu++ declares. The message or the source line
+    of an error about them, which are in the log, names such a type or one of its functions.
     """
-    return set() if re.search(_NEEDS_LARGE_PARTS, log) else _LARGE_PARTS.intersection(options)
+    return re.search(_NEEDS_LARGE_PARTS, log) is not None
 
 
-@cache
-def words_of_parts() -> frozenset[str]:
-    """Return all identifiers that a part may declare: those in the headers of the preamble and of PyTorch's stand-ins,
-    in which the parts are, and in all stand-ins that these include."""
-    folders = (str(INCLUDE), *STAND_INS)
-    own = (os.path.join(folder, "cuda_wheel_detail") for folder in folders)
+def may_be_declared(names: Collection[str], include_dirs: tuple[str, ...]) -> bool:
+    """Return whether a part may declare one of `names`. `include_dirs` are the folders in which headers are found."""
+    return any(re.fullmatch(_UNWRITTEN, name) for name in names) or not _words(include_dirs).isdisjoint(names)
+
+
+@lru_cache(maxsize=8)
+def _words(include_dirs: tuple[str, ...]) -> frozenset[str]:
+    """Return all identifiers in the headers of the preamble and of PyTorch's stand-ins, in which the parts are, and in
+    all that these include of `include_dirs`, but for the toolkit's headers."""
+    folders = [folder for folder in include_dirs if folder in _OWN_FOLDERS or not holds_toolkit(folder)]
+    own = (os.path.join(folder, "cuda_wheel_detail") for folder in _OWN_FOLDERS)
     waiting = [os.path.join(place, name) for root in own for place, _, names in os.walk(root) for name in names]
     words: set[bytes] = set()
     known: set[bytes] = set()
