@@ -80,7 +80,32 @@ void launch(float* x, double* y)
     + "}\n"
 )
 
-FILES = {"a small PyTorch extension": SMALL_EXTENSION, "many templates": MANY_TEMPLATES}
+SMALL_FILE = """
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <vector>
+__global__ void scale(float* x, float a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] *= a;
+}
+int main()
+{
+    std::vector<float> h(9);
+    float* d;
+    cudaMalloc(&d, 36);
+    scale<<<1, 9>>>(d, 2, 9);
+    cudaMemcpy(h.data(), d, 36, cudaMemcpyDeviceToHost);
+    std::printf("%f", h[0]);
+}
+"""
+
+FILES = {
+    "a small PyTorch extension": SMALL_EXTENSION,
+    "many templates": MANY_TEMPLATES,
+    "a small kernel with host code": SMALL_FILE,
+}
 
 MISTAKES = {
     "an unknown library in a host function": "void host() { library::log(1); }\n",
