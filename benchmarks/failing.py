@@ -25,10 +25,10 @@ __all__ = ["measure"]
 
 COMPILES = "no mistake"
 LIMIT = (
-    "Of a kernel that compiles in 80 ms, each further reading of the headers takes half as long: to find all errors, and "
-    "to see whether parts of the stand-ins that were left out help, if an error does not name what is unknown. The "
-    "message that host code can be left out takes the search of the preprocessed text in Python, 0.1 s of a core, and a "
-    "compilation that proves it."
+    "Of a kernel that compiles in 80 ms, each reading of the headers takes half as long: to find all errors, and "
+    "to see whether left-out parts of the stand-ins help, if an error does not name what is unknown. The message that "
+    "host code can be left out takes the search of the preprocessed text in Python, 0.1 s of a core, and a compilation "
+    "that proves it."
 )
 
 SMALL_EXTENSION = """

@@ -301,9 +301,9 @@ class CompileCache:
         self._module_requests: dict[str, tuple[ModulePlan, str, str, str]] = {}
         """Full module name -> (plan of the module, compression, PTX version, cache key computed from these)."""
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
-        self._deciding: dict[tuple[Job, tuple[str, ...]], list[Place] | None] = {}
-        """(job without its target, headers that it read) -> result of `_deciding_places`, which looks for thousands of
-        files."""
+        self._deciding: dict[tuple[Job, tuple[str, ...]], tuple[list[Place] | None, list[str]]] = {}
+        """(job without its target, headers that it read) -> result of `_deciding_places`, and the absolute paths of
+        those places at which there may be a file."""
         self._known: dict[Job, Places] = {}
         """Job -> places of the files that its result depends on. Only jobs whose result is in the cache are
         included."""
@@ -424,12 +424,12 @@ class CompileCache:
             return None
         same = replace(job, arch="", cubin=True, ptx=True), tuple(compiled.headers)
         if same not in self._deciding:
-            self._deciding[same] = _deciding_places(job, compiled.headers)
-        places = self._deciding[same]
-        if places is None:
-            return None
-        existing = filter(self._hashes.exists, (path_of(place, job) for place in places))
-        return places if unchanged_since(self._began, existing) else None
+            places = _deciding_places(job, compiled.headers)
+            paths = [path_of(place, job) for place in places or ()]
+            # Most of the thousands of places are in folders that do not exist.
+            self._deciding[same] = places, [path for path in paths if self._hashes.has_folder(path)]
+        places, paths = self._deciding[same]
+        return places if unchanged_since(self._began, filter(os.path.isfile, paths)) else None
 
     def _remember(self, job: Job, places: Places) -> None:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
