@@ -1,5 +1,4 @@
-"""Names in pyproject.toml: the project's table, and the build back ends that cuda-wheel has a hook for or that
-`cuda_wheel.backend` wraps.
+"""Names in pyproject.toml: the project's table, and build back ends with a hook or tried with `cuda_wheel.backend`.
 
 Workers import this module and not the settings, which take a tenth of their start-up time.
 """
