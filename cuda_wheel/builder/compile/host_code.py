@@ -186,7 +186,7 @@ def _result(attempts: _Attempts, strategy: Strategy, request: NvrtcRequest) -> N
     """Return NVRTC's result for a request: its first error, or all errors where they are known at the same cost."""
     if strategy.rarely_helps and USED_PARTS_OPTION in attempts.options:
         whole = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS)
-        if whole is not None and whole["error"]:
+        if whole is not None and attempts.result is not None and whole["error"] == attempts.result["error"]:
             return whole
     return attempts.calls.compile(request, *(() if attempts.job.host_code == "reject" else FIRST_ERROR))
 
@@ -204,11 +204,13 @@ def _with_preamble(attempts: _Attempts) -> NvrtcRequest | None:
     assert request is not None and attempts.result is not None
     options, headers = request["options"], in_memory(attempts.job, operator_headers())
     if PREAMBLE_OPTION not in options:
-        whole: NvrtcRequest = {**request, "options": [*options, PREAMBLE_OPTION], "headers": headers}
-        return _used_parts_request(attempts.job, whole) or whole
+        all_parts: NvrtcRequest = {**request, "options": [*options, PREAMBLE_OPTION], "headers": headers}
+        return _used_parts_request(attempts.job, all_parts) or all_parts
     result = attempts.result
-    if attempts.edited is None:
-        result = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS) or result
+    if attempts.edited is None and left_out_parts(options):
+        whole = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS)
+        if whole is not None and whole["error"] == result["error"]:  # else only the first error is reported
+            result = whole
     needed = needed_parts(attempts.job, options, result["log"])
     if not needed:
         return None

@@ -41,16 +41,15 @@ def needed_parts(job: Job, options: list[str], log: str) -> set[str]:
     unless each line with errors has first of all a name that no part declares.
     """
     left_out, large = left_out_parts(options), large_parts(options)
-    if large and may_need_large_parts(log):
+    errors = [each for each in read_job_log(job, log).diagnostics if each.severity == "error"]
+    if not errors or (large and may_need_large_parts(log)):
         return left_out
     first: dict[tuple[str, int | None], Diagnostic] = {}  # what follows in the same line may be a consequence
-    for each in read_job_log(job, log).diagnostics if left_out - large else ():
-        if each.severity == "error" and not each.message.startswith(_MISSING_HEADER):
-            first.setdefault((each.file, each.line), each)
-    if not first:
-        return set()
-    unknown = {_unknown_name(job, each) for each in first.values()}
-    return left_out - large if "" in unknown or may_be_declared(unknown, job.include_dirs) else set()
+    for each in errors:
+        first.setdefault((each.file, each.line), each)
+    unknown = {_unknown_name(job, each) for each in first.values() if not each.message.startswith(_MISSING_HEADER)}
+    is_unknown = "" not in unknown and not (unknown and may_be_declared(unknown, job.include_dirs))
+    return set() if is_unknown else left_out - large
 
 
 def _unknown_name(job: Job, error: Diagnostic) -> str:

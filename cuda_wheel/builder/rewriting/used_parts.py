@@ -188,7 +188,8 @@ def may_be_declared(names: Collection[str], include_dirs: tuple[str, ...]) -> bo
 def _words(include_dirs: tuple[str, ...]) -> frozenset[str]:
     """Return all identifiers in the headers of the preamble and of PyTorch's stand-ins, in which the parts are, and in
     all that these include of `include_dirs`, but for the toolkit's headers."""
-    folders = [folder for folder in include_dirs if folder in _OWN_FOLDERS or not holds_toolkit(folder)]
+    libraries = (folder for folder in include_dirs if os.path.isabs(folder) and not holds_toolkit(folder))
+    folders = [*_OWN_FOLDERS, *libraries]
     own = (os.path.join(folder, "cuda_wheel_detail") for folder in _OWN_FOLDERS)
     waiting = [os.path.join(place, name) for root in own for place, _, names in os.walk(root) for name in names]
     words: set[bytes] = set()

@@ -35,6 +35,7 @@ SCOPE = 'error: name followed by "::" must be a class or namespace name\n'
         ('k.cu(1): catastrophic error: cannot open source file "unheard.h"\n  #include <unheard.h>\n', set()),
         (UNKNOWN + OTHER.replace("(2)", "(1)"), set()),  # may follow from the first error of the line
         (UNKNOWN + OTHER, {SMALL}),
+        ("", {SMALL, LARGE}),  # the compiler ended in another way
         (OTHER, {SMALL}),
         ('k.cu(1): error: identifier "vector" is undefined\n  vector x;\n  ^\n', {SMALL}),
         ('k.cu(1): error: identifier "cudaMemcpy3D" is undefined\n  cudaMemcpy3D();\n  ^\n', {SMALL}),
@@ -58,6 +59,7 @@ def test_a_part_is_needed_unless_no_error_can_have_to_do_with_it(
 @pytest.mark.one_toolchain
 def test_nothing_is_needed_where_no_part_is_left_out(job_of: Callable[..., Job]) -> None:
     assert needed_parts(job_of(""), ["--std=c++17"], OTHER) == set()
+    assert needed_parts(job_of(""), ["--std=c++17"], "") == set()
     assert needed_parts(job_of(""), [LARGE], OTHER) == set()
 
 
