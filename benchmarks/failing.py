@@ -25,9 +25,10 @@ __all__ = ["measure"]
 
 COMPILES = "no mistake"
 LIMIT = (
-    "Of a file of half a second, each attempt reads all headers again, which is most of its time. Before the message "
-    "says that host code can be left out, the text with PyTorch's headers is searched in Python: 3 s of a "
-    "core, whatever the size of the kernels."
+    "Of a kernel that compiles in 80 ms, each reading of the headers takes half as long: to find all errors, and "
+    "to see whether left-out parts of the stand-ins help, if an error does not name what is unknown. The message that "
+    "host code can be left out takes the search of the preprocessed text in Python, 0.1 s of a core, and a compilation "
+    "that proves it."
 )
 
 SMALL_EXTENSION = """
@@ -80,7 +81,32 @@ void launch(float* x, double* y)
     + "}\n"
 )
 
-FILES = {"a small PyTorch extension": SMALL_EXTENSION, "many templates": MANY_TEMPLATES}
+SMALL_FILE = """
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <vector>
+__global__ void scale(float* x, float a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] *= a;
+}
+int main()
+{
+    std::vector<float> h(9);
+    float* d;
+    cudaMalloc(&d, 36);
+    scale<<<1, 9>>>(d, 2, 9);
+    cudaMemcpy(h.data(), d, 36, cudaMemcpyDeviceToHost);
+    std::printf("%f", h[0]);
+}
+"""
+
+FILES = {
+    "a small PyTorch extension": SMALL_EXTENSION,
+    "many templates": MANY_TEMPLATES,
+    "a small kernel with host code": SMALL_FILE,
+}
 
 MISTAKES = {
     "an unknown library in a host function": "void host() { library::log(1); }\n",

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import WRAPPED, WRAPPER
+from cuda_wheel.builder.config.back_ends import TABLE, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_config
-from cuda_wheel.builder.config.settings import TABLE, Config
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.paths import leads_out
 from cuda_wheel.runtime.errors import CudaWheelError

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import HOOKED, OWN_COMMANDS, WRAPPED, WRAPPER
+from cuda_wheel.builder.config.back_ends import HOOKED, OWN_COMMANDS, TABLE, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
-from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.migrate.project_detection import (

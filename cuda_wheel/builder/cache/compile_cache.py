@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cache as cache_calls
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -81,19 +82,32 @@ def contains_project_path(job: Job, compiled: Compiled) -> bool:
 
 def place_of(path: str, job: Job) -> Place:
     """Return the `Place` of the file with the absolute path `path`, which a job read or looked for."""
-    for folder in job.include_dirs:
-        if os.path.isabs(folder) and path.startswith(folder + os.sep):
-            # From the end, because the first folder is among the toolchain's once more.
-            return -1 - job.include_dirs[::-1].index(folder), os.path.relpath(path, folder)
-    own = below(path, job.root)
-    if own is not None:
-        return 0, own
-    named = [os.path.normpath(folder) for folder in option_folders(job.options) if os.path.isabs(folder)]
-    if any(path.startswith(folder + os.sep) for folder in named):
-        # Absolute, as in the option, such as -I/opt/x.
-        return OUTSIDE, path
-    is_near = os.path.splitdrive(path)[0] == os.path.splitdrive(job.root)[0]
-    return OUTSIDE, os.path.relpath(path, job.root) if is_near else path
+    return _places(job.root, job.include_dirs, job.options)(path)
+
+
+@lru_cache(maxsize=64)
+def _places(root: str, include_dirs: tuple[str, ...], options: tuple[str, ...]) -> Callable[[str], Place]:
+    """Return `place_of` for jobs with these fields. It computes each place once: the jobs for all targets ask for the
+    same thousands of paths."""
+    # From the end, because the first folder is among the toolchain's once more.
+    numbers = {folder: -1 - include_dirs[::-1].index(folder) for folder in include_dirs if os.path.isabs(folder)}
+    named = [os.path.normpath(folder) + os.sep for folder in option_folders(options) if os.path.isabs(folder)]
+
+    @cache_calls
+    def place(path: str) -> Place:
+        for folder, number in numbers.items():
+            if path.startswith(folder + os.sep):
+                return number, os.path.relpath(path, folder)
+        own = below(path, root)
+        if own is not None:
+            return 0, own
+        if path.startswith(tuple(named)):
+            # Absolute, as in the option, such as -I/opt/x.
+            return OUTSIDE, path
+        is_near = os.path.splitdrive(path)[0] == os.path.splitdrive(root)[0]
+        return OUTSIDE, os.path.relpath(path, root) if is_near else path
+
+    return place
 
 
 def path_of(place: Place, job: Job) -> str:
@@ -287,6 +301,9 @@ class CompileCache:
         self._module_requests: dict[str, tuple[ModulePlan, str, str, str]] = {}
         """Full module name -> (plan of the module, compression, PTX version, cache key computed from these)."""
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
+        self._deciding: dict[tuple[Job, tuple[str, ...]], tuple[list[Place] | None, list[str]]] = {}
+        """(job without its target, headers that it read) -> result of `_deciding_places`, and the absolute paths of
+        those places at which there may be a file."""
         self._known: dict[Job, Places] = {}
         """Job -> places of the files that its result depends on. Only jobs whose result is in the cache are
         included."""
@@ -405,15 +422,14 @@ class CompileCache:
             return None
         if compiled.uses_build_time or contains_project_path(job, compiled):
             return None
-        read = [place_of(path, job) for path in compiled.headers]
-        if any(number == OUTSIDE for number, _ in read):  # such a header may differ on another machine
-            return None
-        searched = searched_paths(job, compiled.headers)
-        if searched is None:
-            return None
-        places = sorted({*read, *(place_of(path, job) for path in searched)})
-        existing = filter(os.path.isfile, (path_of(place, job) for place in places))
-        return places if unchanged_since(self._began, existing) else None
+        same = replace(job, arch="", cubin=True, ptx=True), tuple(compiled.headers)
+        if same not in self._deciding:
+            places = _deciding_places(job, compiled.headers)
+            paths = [path_of(place, job) for place in places or ()]
+            # Most of the thousands of places are in folders that do not exist.
+            self._deciding[same] = places, [path for path in paths if self._hashes.has_folder(path)]
+        places, paths = self._deciding[same]
+        return places if unchanged_since(self._began, filter(os.path.isfile, paths)) else None
 
     def _remember(self, job: Job, places: Places) -> None:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
@@ -484,6 +500,16 @@ class CompileCache:
 
     def _module_state(self, places: Places, module: ModulePlan) -> list[str | None]:
         return self._state(places, module.jobs[0]) if module.jobs else []  # without jobs no file is read
+
+
+def _deciding_places(job: Job, headers: Sequence[str]) -> list[Place] | None:
+    """Return the places of the files that a job reads and of those that would change what it reads; None if they are
+    unknown, or differ between machines. `headers` are the absolute paths of the headers that it read."""
+    read = [place_of(path, job) for path in headers]
+    if any(number == OUTSIDE for number, _ in read):  # such a header may differ on another machine
+        return None
+    searched = searched_paths(job, headers)
+    return None if searched is None else sorted({*read, *(place_of(path, job) for path in searched)})
 
 
 def _parse_places(listed: Any) -> list[Place]:

@@ -70,8 +70,12 @@ class FileHashes:
         self._known = {f"{folder}{os.sep}": self._recalled(folder) for folder in cuda_folders()} if self._memory else {}
         self._changed: set[str] = set()
 
+    def has_folder(self, path: str) -> bool:
+        """Return whether there is the folder of the file at an absolute path. Each folder is examined once."""
+        return self._is_folder(os.path.dirname(path))
+
     def _of(self, path: str) -> str | None:
-        if not self._is_folder(os.path.dirname(path)):  # true of most missing files; the answer is cached
+        if not self.has_folder(path):  # true of most missing files
             return None
         folder = next((folder for folder in self._known if path.startswith(folder)), None)
         return _read(path) if folder is None else self._remembered(path, folder)

@@ -30,10 +30,10 @@ from cuda_wheel.builder.sources.paths import is_inside
 if TYPE_CHECKING:
     from cuda_wheel.builder.compile.nvrtc_calls import NvrtcCalls
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
-__all__ = ["LEFT_OUT_OPTIONS", "EditedSource", "read_project"]
+__all__ = ["LEFT_OUT_OPTIONS", "SECONDS_FOR_ALL_ERRORS", "EditedSource", "read_project"]
 
 
-_SECONDS_FOR_ALL_ERRORS = 3
+SECONDS_FOR_ALL_ERRORS = 3
 """Time limit in seconds of a compilation that reports all errors and not only the first."""
 
 _EDITED_OPTIONS = (
@@ -84,7 +84,7 @@ class EditedSource:
         if trial_of is not None:
             self._options = (*self._options, _SYNTAX_ONLY)
         else:
-            whole = calls.all_errors(request, _SECONDS_FOR_ALL_ERRORS)
+            whole = calls.all_errors(request, SECONDS_FOR_ALL_ERRORS)
             if whole is not None and whole["error"] != first["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
                 whole = None
             self._is_complete = whole is not None
@@ -122,7 +122,7 @@ class EditedSource:
     def add(self, result: NvrtcResult, request: NvrtcRequest) -> None:
         """Add NVRTC's result for a changed text, of which `request` is the call."""
         if result["error"]:
-            seconds = _SECONDS_FOR_ALL_ERRORS << len(self._done)  # rather than one compilation for each of many errors
+            seconds = SECONDS_FOR_ALL_ERRORS << len(self._done)  # rather than one compilation for each of many errors
             whole = self._calls.all_errors(request, seconds, *_ALL_ERRORS)
             result = whole if whole is not None and whole["error"] else result
             self._edits.blocking = _errors(self._job, result)
@@ -139,7 +139,7 @@ class EditedSource:
         Errors of a changed text are not reported: code that was left out may have caused them.
         """
         if not self._is_complete and len(self._done) > 1:  # the first error was overcome, and is not the one to report
-            whole = self._calls.all_errors(self.request, _SECONDS_FOR_ALL_ERRORS << 1)
+            whole = self._calls.all_errors(self.request, SECONDS_FOR_ALL_ERRORS << 1)
             self._is_complete = whole is not None
             self._done = self._done[-1:] if whole is None else [(whole, self.request), *self._done[1:]]
         result, request = next((each for each in self._done if _lasting(_errors(self._job, each[0]))), self._done[0])
@@ -224,7 +224,7 @@ _CURES = (
     "the headers in build-system.requires)"
 )
 _ONLY_FIRST = (
-    f"note: the compiler has not found the next error within {_SECONDS_FOR_ALL_ERRORS} s; there may be more than this."
+    f"note: the compiler has not found the next error within {SECONDS_FOR_ALL_ERRORS} s; there may be more than this."
 )
 
 

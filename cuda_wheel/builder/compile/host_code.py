@@ -18,8 +18,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from cuda_wheel.builder.compile.edited_source import EditedSource, read_project
+from cuda_wheel.builder.compile.edited_source import SECONDS_FOR_ALL_ERRORS, EditedSource, read_project
 from cuda_wheel.builder.compile.error_text import read_job_log
+from cuda_wheel.builder.compile.needed_parts import needed_parts
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome
 from cuda_wheel.builder.compile.precompiled_headers import precompiles
@@ -38,7 +39,7 @@ from cuda_wheel.builder.rewriting.front_end import (
     is_about_host_code,
 )
 from cuda_wheel.builder.rewriting.project_texts import operator_headers, project_texts, some_project_texts
-from cuda_wheel.builder.rewriting.used_parts import names_in, part_macros, used_headers
+from cuda_wheel.builder.rewriting.used_parts import left_out_parts, names_in, part_options, used_headers
 from cuda_wheel.builder.sources.header_dependencies import option_folders, pre_includes
 from cuda_wheel.builder.sources.header_search import MISSING_HEADER, is_listed, optional_headers, unsafe_names
 from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, version
@@ -160,6 +161,9 @@ class Strategy(NamedTuple):
     changes_text: bool = False
     """Whether the strategy edits the text of the source or of a project's header. False for a strategy that changes
     options, or that adds or removes headers."""
+    rarely_helps: bool = False
+    """Whether a source that reaches this strategy with left-out parts probably has a mistake. Then all its errors are
+    asked for at once, and not first whether there is one."""
 
 
 def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutcome]:
@@ -172,11 +176,19 @@ def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutco
                 break
         else:
             break
-        options = () if attempts.job.host_code == "reject" else FIRST_ERROR
-        attempts.add(strategy, request, calls.compile(request, *options))
+        attempts.add(strategy, request, _result(attempts, strategy, request))
         if attempts.job.host_code == "reject" and attempts.result is not None:
             _reject_host_code(attempts.job, attempts.result)
     return attempts.job, attempts.outcome()
+
+
+def _result(attempts: _Attempts, strategy: Strategy, request: NvrtcRequest) -> NvrtcResult:
+    """Return NVRTC's result for a request: its first error, or all errors where they are known at the same cost."""
+    if strategy.rarely_helps and USED_PARTS_OPTION in attempts.options:
+        whole = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS)
+        if whole is not None and attempts.result is not None and whole["error"] == attempts.result["error"]:
+            return whole
+    return attempts.calls.compile(request, *(() if attempts.job.host_code == "reject" else FIRST_ERROR))
 
 
 def _first_request(attempts: _Attempts) -> NvrtcRequest:
@@ -184,14 +196,28 @@ def _first_request(attempts: _Attempts) -> NvrtcRequest:
     return _used_parts_request(attempts.job, request) or request
 
 
-def _with_preamble(attempts: _Attempts) -> NvrtcRequest:
-    """Return the request that reads the whole host-code preamble before the source. The preamble declares what nvcc
-    declares: the CUDA runtime API and parts of the C library."""
-    request = nvrtc_request(attempts.job, attempts.relaxed_constexpr)
-    if PREAMBLE_OPTION in request["options"]:
-        return request
-    options = [*request["options"], PREAMBLE_OPTION]
-    return {**request, "options": options, "headers": in_memory(attempts.job, operator_headers())}
+def _with_preamble(attempts: _Attempts) -> NvrtcRequest | None:
+    """Return the last request, for the unchanged source, with the host-code preamble and with the parts of it and of
+    PyTorch's stand-ins that the errors may need. The preamble declares what nvcc declares: the CUDA runtime API and
+    parts of the C library. Return None if the errors need nothing more."""
+    request = attempts.edited.request if attempts.edited is not None else attempts.request
+    assert request is not None and attempts.result is not None
+    options, headers = request["options"], in_memory(attempts.job, operator_headers())
+    if PREAMBLE_OPTION not in options:
+        all_parts: NvrtcRequest = {**request, "options": [*options, PREAMBLE_OPTION], "headers": headers}
+        return _used_parts_request(attempts.job, all_parts) or all_parts
+    result = attempts.result
+    if attempts.edited is None and left_out_parts(options):
+        whole = attempts.calls.all_errors(request, SECONDS_FOR_ALL_ERRORS)
+        if whole is not None and whole["error"] == result["error"]:  # else only the first error is reported
+            result = whole
+    needed = needed_parts(attempts.job, options, result["log"])
+    if not needed:
+        return None
+    options = [option for option in options if option not in needed]
+    if not left_out_parts(options):
+        options.remove(USED_PARTS_OPTION)
+    return {**request, "options": options, "headers": headers}
 
 
 def _with_complex_functions(attempts: _Attempts) -> NvrtcRequest | None:
@@ -252,13 +278,12 @@ STRATEGIES = (
         _with_complex_functions,
     ),
     Strategy(
-        "preamble: all parts",
+        "preamble: it, or all parts that the errors may need",
         lambda attempts: (
-            attempts.has_failed
-            and attempts.edited is None
-            and (USED_PARTS_OPTION in attempts.options or PREAMBLE_OPTION not in attempts.options)
+            attempts.has_failed and (USED_PARTS_OPTION in attempts.options or PREAMBLE_OPTION not in attempts.options)
         ),
         _with_preamble,
+        rarely_helps=True,
     ),
     Strategy(
         "complex functions: a later error names them",
@@ -326,8 +351,8 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     # A macro may form names with `##`, for example.
     if names is None:
         return None
-    macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
-    options = [*options, USED_PARTS_OPTION, *(f"--define-macro={macro}" for macro in macros)]
+    is_relocatable = job.form != "whole" or any("rdc" in each for each in job.options)
+    options = [*options, USED_PARTS_OPTION, *part_options(names, is_relocatable)]
     return {**request, "options": options, "headers": in_memory(job, used_headers(names))}
 
 

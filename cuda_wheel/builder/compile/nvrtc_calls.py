@@ -53,6 +53,8 @@ class NvrtcCalls:
         self._searched: tuple[NvrtcRequest, bool, Sequence[LayoutError]] | None = None
         """The last request whose preprocessed text was searched for attributes that change layouts, whether NVRTC
         reported an error for it, and what was found. None at first."""
+        self._all_errors: tuple[NvrtcRequest, int, NvrtcResult | None] | None = None
+        """The last request whose errors were all asked for, the limit of seconds, and the result. None at first."""
 
     @property
     def is_spent(self) -> bool:
@@ -83,9 +85,12 @@ class NvrtcCalls:
         """Return the result for a request with all its errors, not only the first; None if NVRTC crashes or takes
         longer than `seconds`. `more_options`, which must not change the preprocessed text, are added to the
         request."""
-        self.made += 1
-        whole = compile_apart({**request, "options": [*request["options"], *more_options]}, seconds)
-        return None if whole is None else self._with_layouts(request, whole)
+        asked: NvrtcRequest = {**request, "options": [*request["options"], *more_options]}
+        if self._all_errors is None or self._all_errors[:2] != (asked, seconds):
+            self.made += 1
+            whole = compile_apart(asked, seconds)
+            self._all_errors = asked, seconds, None if whole is None else self._with_layouts(request, whole)
+        return self._all_errors[2]
 
     def preprocessed(self, request: NvrtcRequest) -> bytes | None:
         """Return the preprocessed text of a request's source; None if NVRTC does not write it."""

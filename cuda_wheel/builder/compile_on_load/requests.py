@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.compile_on_load.kept_modules import Opened, Work, kept_configurations, kept_module
-from cuda_wheel.builder.config.settings import TABLE, Config
+from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.autotune import has_configurations

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.config.back_ends import WRAPPER
-from cuda_wheel.builder.config.settings import TABLE, Config
+from cuda_wheel.builder.config.back_ends import TABLE, WRAPPER
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 
 __all__ = ["FUNCTION", "CMakeCall", "is_concerned", "read_config", "read_pyproject"]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
+from cuda_wheel.builder.config.back_ends import TABLE
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
 from cuda_wheel.builder.config.numba import NUMBA_ARGUMENTS, REGISTERS, numba_variants
 from cuda_wheel.builder.config.python_kernels import COUNTS, KERNEL_PATH, Rows
@@ -52,7 +53,6 @@ from cuda_wheel.runtime.parts.variants import RESERVED
 __all__ = [
     "MOST_VARIANTS",
     "PYTHON_TABLES",
-    "TABLE",
     "VARIABLE",
     "VARIANTS",
     "Config",
@@ -244,9 +244,6 @@ def _sorted_and_unique(variants: Sequence[Variant], where: str) -> list[Variant]
 
 
 VARIANTS: Kind[tuple[Variant, ...]] = Kind(_variants, _SCHEMA)
-
-
-TABLE = "tool.cuda-wheel"
 
 
 def _key(kind: Kind[T], default: T, doc: str, shown: str | None = None) -> T:

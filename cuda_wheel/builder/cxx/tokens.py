@@ -52,17 +52,23 @@ DECORATION = MARKERS | {
 """Words that do not change which function or variable a declaration declares: `__device__`, `__forceinline__`,
 `__launch_bounds__` and so on. Some of the words take arguments in parentheses."""
 
-# An unclosed string or comment ends with its line or the text, so that each character is read once.
+# An unclosed string or comment ends with its line or the text, so that each character is read once. The most frequent
+# kinds come first: a word, unless it may be the prefix of a string, and a sign of one character.
 _TOKEN = re.compile(
-    rb"""(?P<comment> /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* )
+    r"""(?P<word> [A-Za-z_$\x80-\xff][\w$\x80-\xff]*(?![\w$\x80-\xff"']) )
+    | (?P<sign> [;,(){}=&*\[\]] )
+    | (?P<comment> /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* )
     | (?P<directive> (?m:^)[ \t]*\#(?: /\*.*?(?:\*/|\Z) | //(?:\\\r?\n|[^\n])* | \\\r?\n | [^\n] )* )
     | (?P<text> (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
         | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*"? | (?:u8|[uUL])?'(?:\\.|[^'\\\n])*'? )
-    | (?P<word> [A-Za-z_$\x80-\xff][\w$\x80-\xff]* )
+    | (?P<other_word> [A-Za-z_$\x80-\xff][\w$\x80-\xff]* )
     | (?P<number> \.?\d(?:[eEpP][+-]|'?[\w.])* )
-    | (?P<sign> ::|->|<<<|>>>|\#\#|[^\s] )""",
-    re.VERBOSE | re.DOTALL,
+    | (?P<other_sign> ::|->|<<<|>>>|\#\#|[^\s] )""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
+"""Matches one token or comment of a text in which each character is a byte of the source."""
+
+_KINDS = {"other_word": "word", "other_sign": "sign", "mark": "text"}
 
 
 class Token(NamedTuple):
@@ -90,19 +96,23 @@ def scan(content: bytes) -> tuple[list[Token], list[Directive]]:
     """Return the tokens and the directives of a text, in order, without its comments."""
     tokens: list[Token] = []
     directives: list[Directive] = []
-    for match in _TOKEN.finditer(content):
+    is_ascii = content.isascii()
+    for match in _TOKEN.finditer(content.decode("latin-1")):
         kind = match.lastgroup or ""
-        if kind == "mark":
-            kind = "text"
+        kind = _KINDS.get(kind, kind)
         if kind == "comment":
             continue
-        text = match[0].decode(errors="surrogateescape")
+        text = match[0] if is_ascii else match[0].encode("latin-1").decode(errors="surrogateescape")
         if kind == "directive":
             word, rest = _word_and_rest(text)
             directives.append(Directive(word, rest, match.start(), match.end()))
         else:
-            tokens.append(Token(kind, text, match.start()))
+            tokens.append(_new_tuple(Token, (kind, text, match.start())))
     return tokens, directives
+
+
+_new_tuple = tuple.__new__
+"""Faster than a call of the class, for millions of tokens."""
 
 
 def _word_and_rest(directive: str) -> tuple[str, str]:

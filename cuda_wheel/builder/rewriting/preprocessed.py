@@ -120,6 +120,16 @@ class _ScopeDeclaration:
         return self.block.tokens
 
     @cached_property
+    def _mentions(self) -> frozenset[tuple[str, bool]]:
+        tokens = self.reachable
+        return frozenset((tokens[index].text, is_call) for index, is_call in _mentions(tokens))
+
+    def mentions(self, name: str) -> list[bool]:
+        """Return, for each way in which `reachable` mentions a name, whether it may be an unqualified call such as
+        `f(x)`."""
+        return [is_call for is_call in (False, True) if (name, is_call) in self._mentions]
+
+    @cached_property
     def is_fixed(self) -> bool:
         """Whether this is a template whose instances are complete at their first use: a class, a variable, or a
         function that is `constexpr` or has a deduced type.
@@ -240,31 +250,34 @@ class TranslationUnit:
         something uses it."""
         self.variables: set[str] = set()
         """Names in `kernels` that are device variables; the other names there are kernels."""
-        self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> list of (declaration, is call), without repetition, for the declarations that mention the name. Is
-        call: whether the mention may be an unqualified call such as `f(x)`. Bodies of plain functions are not
-        searched."""
-        self._first: dict[str, int] = {}
-        """Identifier or keyword -> byte offset of the first declaration that contains the word."""
-        self._first_known: dict[str, int] = {}
-        """Declared name -> byte offset of its first declaration that is not a function definition. Code after this
-        offset can use the name, even if the definition or a specialisation follows only later."""
-        self._calls_of_fixed: Counter[str] = Counter()
-        """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
-        `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
+        self._containing: dict[str, list[_ScopeDeclaration]] = {}
+        """Identifier or keyword -> the declarations that contain the word, in order. A text has thousands of
+        declarations, and a body can reach few of them: what these mention and declare is read when it is needed."""
+        self._known: dict[str, int] = {}
+        """Name -> result of `_first_known`."""
         for each in self._declarations:
-            reachable = each.reachable
-            mentioned = dict.fromkeys((reachable[index].text, is_call) for index, is_call in _mentions(reachable))
-            for name, is_call in mentioned:
-                self._uses.setdefault(name, []).append((each, is_call))
             for word in each.words:
-                self._first.setdefault(word, each.block.start)
-            for name in each.names if each.is_forward or not each.block.is_function else ():
-                self._first_known.setdefault(name, each.block.start)
-            self._calls_of_fixed.update(each.calls if each.is_fixed else ())
+                self._containing.setdefault(word, []).append(each)
             for name in each.names if each.is_device_code else ():
                 self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
                 self.variables |= set() if "global" in each.attributes else {name}
+
+    def _first_known(self, name: str) -> int:
+        """Return the byte offset of the first declaration of a name that is not a function definition; `sys.maxsize` if
+        there is none.
+
+        Code after this offset can use the name, even if the definition or a specialisation follows only later.
+        """
+        if name not in self._known:
+            declarations = self._declarations if name == _EVERYTHING else self._containing.get(name, ())
+            known = (each for each in declarations if each.is_forward or not each.block.is_function)
+            self._known[name] = next((each.block.start for each in known if name in each.names), sys.maxsize)
+        return self._known[name]
+
+    def _calls_of_fixed(self, name: str) -> int:
+        """Return the number of templates that call a name without a qualifier, as in `f(x)`. Only templates with
+        `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
+        return sum(each.is_fixed and name in each.calls for each in self._containing.get(name, ()))
 
     def body(self, number: int) -> CodeBlock | None:
         """Return the function at namespace scope whose body begins and ends with the markers of body `number`.
@@ -281,7 +294,7 @@ class TranslationUnit:
     def instantiating(self) -> dict[str, int]:
         """Name -> byte offset of its first declaration, for each name whose use may instantiate a kernel or a device
         variable; those in `kernels` are among them."""
-        return self._names_that_reach([each for each in self._declarations if each.is_device_code])
+        return dict(self._names_that_reach(each for each in self._declarations if each.is_device_code))
 
     def instantiating_names(self, tokens: Sequence[Token]) -> Iterator[int]:
         """Yield the index of each token that is a name in `instantiating`, declared before the token or called."""
@@ -295,7 +308,8 @@ class TranslationUnit:
         name with a later declaration, then without the body, the first use is a later one, and device code may get
         another instance. The result is such a name.
         """
-        later = [each for each in self._declarations if each.block.start > block.start]
+        first = bisect_right(self._declarations, block.start, key=lambda each: each.block.start)
+        later = self._declarations[first:]
         classes = self._named_before(block, (each for each in later if each.is_class and not each.is_forward))
         functions = self._named_before(block, (each for each in later if not each.is_class))
         if own := classes & words(block.tokens):
@@ -318,10 +332,11 @@ class TranslationUnit:
         The keys of the result are names from these two sets, and names of friend functions.
         """
         found: dict[str, list[_ScopeDeclaration]] = {}
-        for each in self._declarations:
+        with_word = (each for word in (*classes, *functions, "friend") for each in self._containing.get(word, ()))
+        for each in dict.fromkeys(with_word):
             if each.block.start < block.start:
                 called = functions & each.calls if each.is_fixed else frozenset()
-                friends = {name for name in each.friends if self._calls_of_fixed[name] > (name in each.calls)}
+                friends = {name for name in each.friends if self._calls_of_fixed(name) > (name in each.calls)}
                 named = classes & each.words and classes & words(each.reachable)
                 for name in named | called | friends:
                     found.setdefault(name, []).append(each)
@@ -331,18 +346,28 @@ class TranslationUnit:
         """Return whether the function `block` may instantiate one of `declarations`, directly or through other
         declarations before `block`. Also True if one of all these declarations can be used without its name: an
         operator, for example."""
-        names = self._names_that_reach(declarations, block.start)
-        return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
+        used: dict[str, list[tuple[int, bool]]] = {}
+        for index, is_call in _mentions(block.tokens):
+            used.setdefault(block.tokens[index].text, []).append((block.tokens[index].start, is_call))
+        return any(
+            name == _EVERYTHING
+            or any(self._may_mean(name, at, start, is_call) for start, is_call in used.get(name, ()))
+            for name, at in self._names_that_reach(declarations, block.start)
+        )
 
     def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
         """Return the names that `declarations` declare. Names that occur in no declaration before `block` are left
         out."""
         names = (name for each in declarations for name in each.names)
-        return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
+        return frozenset(
+            name for name in names if name in self._containing and self._containing[name][0].block.start < block.start
+        )
 
-    def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
-        """Return the names whose use may instantiate one of `declarations`, as name -> byte offset. Code after the
-        offset can use the name.
+    def _names_that_reach(
+        self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the names whose use may instantiate one of `declarations`, as (name, byte offset). Code after the
+        offset can use the name. A name is yielded again whenever a lower offset is found.
 
         For a kernel template `k`, the names are `k` and each template that uses `k`, directly or not. Templates that
         begin at or after the byte offset `end` are ignored.
@@ -354,14 +379,14 @@ class TranslationUnit:
             for name in user.names:
                 at = user.block.start
                 if not user.is_device_code:  # each declaration of a kernel is marked
-                    at = min(at, self._first_known.get(name, at))
+                    at = min(at, self._first_known(name))
                 if at < found.get(name, at + 1):
                     found[name] = at
-                    for each, is_call in self._uses.get(name, ()):
+                    yield name, at
+                    for each in self._containing.get(name, ()):
                         start = each.block.start
-                        if start < end and self._may_mean(name, at, start, is_call):
+                        if start < end and any(self._may_mean(name, at, start, call) for call in each.mentions(name)):
                             waiting.append(each)
-        return found
 
     def _uses_of(self, names: Mapping[str, int], tokens: Sequence[Token]) -> Iterator[int]:
         """Yield the index in `tokens` of each token that may refer to a declaration in `names`. `names` is name -> byte

@@ -2,25 +2,46 @@
 
 NVRTC reads what a source includes once for each target. All that nvcc and PyTorch's headers declare takes longer than
 many kernels; a source names little of it. A part is read if one of its names occurs in the source's text, in the
-headers of the project, or in an option. What fails to compile without a part is compiled with all of them. The table
-`stand_in_parts` has the names of each part.
+headers of the project, or in an option. What fails to compile without a part is compiled with all of them, but for
+large parts with which no error has to do. The table `stand_in_parts` has the names of each part.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from cuda_wheel.builder.rewriting.project_texts import operator_headers, operator_names_header
+from cuda_wheel.builder.rewriting.project_texts import holds_toolkit, operator_headers, operator_names_header
 from cuda_wheel.builder.tables import read_table
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS
 
-__all__ = ["COMMON_RUNTIME_API", "PARTS", "Names", "names_in", "part_macros", "used_headers"]
+__all__ = [
+    "COMMON_RUNTIME_API",
+    "PARTS",
+    "Names",
+    "large_parts",
+    "left_out_parts",
+    "may_be_declared",
+    "may_need_large_parts",
+    "names_in",
+    "part_macros",
+    "part_options",
+    "used_headers",
+]
 
 
 _TABLE = read_table(
     "stand_in_parts",
-    {"c functions": [str], "parts": {str: {"in std?": bool, "names": [str]}}, "common runtime api": [str]},
+    {
+        "c functions": [str],
+        "parts": {str: {"in std?": bool, "names": [str]}},
+        "large parts": {"names": [str], "in errors": [str]},
+        "unwritten names": [str],
+        "common runtime api": [str],
+    },
 )
 
 _C_FUNCTIONS = "|".join(_TABLE["c functions"])
@@ -57,6 +78,24 @@ is the name. It may also be the name of a function of the project."""
 COMMON_RUNTIME_API = frozenset(map(str.encode, _TABLE["common runtime api"]))
 """Names of the CUDA runtime API that a source may use although the part RUNTIME_API is left out. They are in
 <cuda_wheel_detail/common_runtime_api.h>, or are types that NVRTC has built in."""
+
+_WITHOUT = "--define-macro=CUDA_WHEEL_WITHOUT_"
+"""Beginning of the NVRTC option that leaves out a part; the name of the part follows."""
+
+_LARGE_PARTS = frozenset(_WITHOUT + name for name in _TABLE["large parts"]["names"])
+"""Options that leave out the parts that take most of the time of all parts."""
+
+_NEEDS_LARGE_PARTS = "|".join(_TABLE["large parts"]["in errors"])
+"""Regular expression for what NVRTC's log says about an error that a large part may overcome."""
+
+_UNWRITTEN = "|".join(_TABLE["unwritten names"])
+"""Regular expression for the names that parts declare and that their text does not contain."""
+
+_OWN_FOLDERS = (str(INCLUDE), *STAND_INS)
+
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
@@ -111,6 +150,59 @@ def part_macros(names: Names, is_relocatable: bool) -> list[str]:
     if is_relocatable or names.calls - COMMON_RUNTIME_API:  # NVRTC has the device's runtime API built in
         used.add("RUNTIME_API")
     return [f"CUDA_WHEEL_WITHOUT_{part}" for part in PARTS if part not in used]
+
+
+def part_options(names: Names, is_relocatable: bool) -> list[str]:
+    """Return the NVRTC options that define the macros of `part_macros`, without macros that change nothing."""
+    # Only PyTorch's stand-ins have large parts.
+    omitted = frozenset() if names.all & _PYTORCH_NAMES else _LARGE_PARTS
+    options = (f"--define-macro={macro}" for macro in part_macros(names, is_relocatable))
+    return [option for option in options if option not in omitted]
+
+
+def left_out_parts(options: Iterable[str]) -> set[str]:
+    """Return those NVRTC options that leave out a part."""
+    return {option for option in options if option.startswith(_WITHOUT)}
+
+
+def large_parts(options: Iterable[str]) -> set[str]:
+    """Return those NVRTC options that leave out a large part: one that includes libcu++."""
+    return {option for option in options if option in _LARGE_PARTS}
+
+
+def may_need_large_parts(log: str) -> bool:
+    """Return whether an error in NVRTC's log may have to do with a large part.
+
+    Such a part declares types of complex and atomic numbers, and what libcu++ declares. The message or the source line
+    of an error about them, which are in the log, names such a type or one of its functions.
+    """
+    return re.search(_NEEDS_LARGE_PARTS, log) is not None
+
+
+def may_be_declared(names: Collection[str], include_dirs: tuple[str, ...]) -> bool:
+    """Return whether a part may declare one of `names`. `include_dirs` are the folders in which headers are found."""
+    return any(re.fullmatch(_UNWRITTEN, name) for name in names) or not _words(include_dirs).isdisjoint(names)
+
+
+@lru_cache(maxsize=8)
+def _words(include_dirs: tuple[str, ...]) -> frozenset[str]:
+    """Return all identifiers in the headers of the preamble and of PyTorch's stand-ins, in which the parts are, and in
+    all that these include of `include_dirs`, but for the toolkit's headers."""
+    libraries = (folder for folder in include_dirs if os.path.isabs(folder) and not holds_toolkit(folder))
+    folders = [*_OWN_FOLDERS, *libraries]
+    own = (os.path.join(folder, "cuda_wheel_detail") for folder in _OWN_FOLDERS)
+    waiting = [os.path.join(place, name) for root in own for place, _, names in os.walk(root) for name in names]
+    words: set[bytes] = set()
+    known: set[bytes] = set()
+    while waiting:
+        with open(waiting.pop(), "rb") as file:
+            text = _COMMENT.sub(b"", file.read())
+        words.update(_NAME.findall(_INCLUDED.sub(b"", text)))
+        new = set(_INCLUDED.findall(text)) - known
+        known |= new
+        places = (os.path.join(folder, os.fsdecode(name)) for name in new for folder in folders)
+        waiting += filter(os.path.isfile, places)
+    return frozenset(word.decode() for word in words)
 
 
 def used_headers(names: Names) -> dict[str, bytes]:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from cuda_wheel.builder.config.back_ends import TABLE
 from cuda_wheel.builder.config.pyproject import read_pyproject
-from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig, PythonKernelConfig
+from cuda_wheel.builder.config.settings import Config, ModuleConfig, PythonKernelConfig
 from cuda_wheel.builder.config.values import Architectures, check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.header_dependencies import option_folders, sources_included_by_others

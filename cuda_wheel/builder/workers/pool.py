@@ -23,7 +23,6 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cuda_wheel.builder.compile.precompiled_headers import MIN_JOBS, Precompilation, call_with_precompilation
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.timing import Timed, TimedError, Times, cause_of
 from cuda_wheel.builder.workers.executor import Call, Executor, Queue, WorkerFunction
@@ -126,6 +125,9 @@ class _Waiting(NamedTuple):
         function, argument, headers = self.call.function, self.call.argument, self.call.headers
         if headers is None:
             return function, argument
+        # Start-up time: most of it, and the first worker starts after this module is imported.
+        from cuda_wheel.builder.compile.precompiled_headers import MIN_JOBS, Precompilation, call_with_precompilation
+
         precompilation = Precompilation(headers, self.jobs, folder if self.jobs >= MIN_JOBS else None)
         return call_with_precompilation, (precompilation, function, argument)
 
@@ -307,6 +309,8 @@ class Workers(Executor):
             self._thread_groups.pop(thread, None)
         if call.headers is None:
             return waiting
+        from cuda_wheel.builder.compile.precompiled_headers import MIN_JOBS  # start-up time: see above
+
         key = call.headers.key
         self._begun[key] += 1
         jobs = 1 + (call.headers.jobs - self._begun[key]) // (1 + others[key])

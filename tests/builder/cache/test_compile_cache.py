@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.cache import compile_cache
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.jobs import EMPTY, Job, LinkInput, LinkJob
+from cuda_wheel.builder.sources.header_search import searched_paths
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import build_wheel, run
@@ -302,3 +304,39 @@ def test_a_job_whose_header_is_edited_after_its_entry_was_found_is_not_cached(
     header.write_text("#define ONE 2\n")
     assert not cache.store_job(job, compiled)
     assert not cache.has_all([job])
+
+
+def test_the_files_that_decide_are_determined_once_for_all_targets_that_read_the_same(
+    tmp_path: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But one that appears during the build, and would be found first, prevents caching."""
+    first, second = (tmp_path / name for name in ("first", "second"))
+    for folder in (first, second):
+        folder.mkdir()
+    for name in ("one.h", "two.h"):
+        (second / name).write_text("#define ONE 1\n")
+    asked: list[Job] = []
+
+    def counted(job: Job, headers: tuple[str, ...]) -> list[str] | None:
+        asked.append(job)
+        return searched_paths(job, headers)
+
+    monkeypatch.setattr(compile_cache, "searched_paths", counted)
+    folders = (str(first), str(second))
+    job = Job("nvrtc", str(tmp_path), "k.cu", b"", "80", True, False, (), folders, (), False, "auto")
+    reads = {
+        "80": (str(second / "one.h"),),
+        "90": (str(second / "one.h"),),
+        "100": (str(second / "one.h"), str(second / "two.h")),
+    }
+    time.sleep(0.01)  # a header that changes after the cache was opened prevents caching
+    cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
+    for arch, headers in reads.items():
+        assert cache.store_job(replace(job, arch=arch), replace(EMPTY, cubin=arch.encode(), headers=headers))
+    assert len(asked) == 2
+    again = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
+    (second / "two.h").write_text("#define TWO 2\n")
+    found = {arch: again.load_job(replace(job, arch=arch)) for arch in reads}
+    assert [each and each.cubin for each in found.values()] == [b"80", b"90", None]
+    (first / "one.h").write_text("#define ONE 0\n")
+    assert not cache.store_job(replace(job, arch="120"), replace(EMPTY, cubin=b"120", headers=reads["80"]))

@@ -12,6 +12,7 @@ import pytest
 from cuda_wheel.builder.compile import device_variables as declarations
 from cuda_wheel.builder.compile import host_code, nvrtc_calls
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.rewriting.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
 from cuda_wheel.builder.rewriting.project_texts import operator_headers
@@ -19,6 +20,8 @@ from cuda_wheel.builder.rewriting.used_parts import (
     COMMON_RUNTIME_API,
     PARTS,
     Names,
+    may_be_declared,
+    may_need_large_parts,
     names_in,
     part_macros,
     used_headers,
@@ -83,6 +86,26 @@ def test_the_names_of_a_part_are_all_that_its_headers_declare_in_std_and_of_the_
         own = {name for name in public if name.startswith("CUDA_WHEEL_") or name in ("Type", "V", "is_mixed")}
         own |= {"atan2"} if part == "CONTAINERS" else set()  # of valarray, which the text has to name too
         assert {name for name in public - own if part not in used(f"std::{name}({name})")} == set(), part
+
+
+@pytest.mark.slow
+def test_what_parts_declare_for_pytorch_is_known_by_its_name(
+    workers: Workers, toolchain: Toolchain, job_of: Callable[..., Job]
+) -> None:
+    """Else a name that only a left-out part declares would be reported as a mistake."""
+    job = job_of("#include <torch/extension.h>\n#include <ATen/cuda/CUDAContext.h>\nvoid f() { cudaGetLastError(); }\n")
+    whole = nvrtc_request(job)
+    some = host_code._used_parts_request(job, whole)
+    assert some is not None
+    declared = []
+    for request in (whole, some):
+        references = workers.submit(cross_references, request).result()
+        declared.append({re.sub(r"<.*>", "", name.decode()) for name, _ in declarations.declarations_in(references)})
+    pattern = re.compile(r"(?:std|at|c10|torch)(?:::\w+)*::(\w+)")
+    names = {found[1] for name in declared[0] - declared[1] if (found := pattern.fullmatch(name))}
+    assert {"zeros_out", "save", "complex", "mutex"} <= names
+    unknown = {name for name in names if not may_be_declared([name], job.include_dirs)}
+    assert {name for name in unknown if not may_need_large_parts(name)} == set()
 
 
 def test_the_common_runtime_api_is_what_its_header_declares() -> None:
