@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.errors import ConfigError
 
 __all__ = [
@@ -92,6 +91,8 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
     Folders of CUDA toolkits are left out: the toolchain's headers are used in their place. Raises ConfigError for a
     variable that is not set and for a folder that does not exist, that belongs to the project or contains it.
     """
+    from cuda_wheel.builder.config.settings import TABLE  # inside: a worker does not need the settings
+
     folders: dict[str, None] = {}
     for each in written:
         where = f"{TABLE}.system-include-dirs: {each}"
