@@ -373,6 +373,7 @@ def test_the_register_limit_reaches_the_linker(build: Build) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_floating_point_options_reach_the_linker(build: Build) -> None:
     expected = {
         ("--use_fast_math",): b"div.approx.ftz.f32",
@@ -482,6 +483,7 @@ def test_a_prebuilt_input_can_call_functions_of_the_sources(build: Build, part) 
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_ltoir_in_a_fatbin_needs_lto(build: Build, part) -> None:
     files = {"demo/k.cu": MAIN, "demo/part.fatbin": part("fatbin of ltoir"), "demo/part.o": part("o of ltoir")}
     for name in ("demo/part.fatbin", "demo/part.o"):

@@ -57,17 +57,10 @@ def build(
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain  # what front ends give to back ends, and these to the compilers, depends on no compiler
 @pytest.mark.parametrize(
     ("fixture", "backend", "front_end", "isolated"),
-    [
-        pytest.param(
-            *case,
-            # What a front end gives to a back end, and what a back end gives to the compilers, does not depend on these.
-            marks=[pytest.mark.one_toolchain] if case[2] != "pip" else [],
-            id="-".join([*case[:3], ISOLATED[case[3]]]),
-        )
-        for case in CASES
-    ],
+    [pytest.param(*case, id="-".join([*case[:3], ISOLATED[case[3]]])) for case in CASES],
 )
 def test_every_front_end_gives_the_same_images(
     fixture: str, backend: str, front_end: str, isolated: bool, build, fixture_wheel

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.processes import run
 
 
@@ -33,6 +35,7 @@ def test_doctor_shows_what_is_installed(cuda_wheel, extra: str, tmp_path: Path) 
     assert f"cuda_fp16.h: {parts['cuda_fp16.h']['path']} ({release}, site-packages)" in text
 
 
+@pytest.mark.one_toolchain
 def test_doctor_shows_what_is_missing(bare_python: Path, fixture_wheel, tmp_path: Path) -> None:
     assert run(bare_python, "-m", "pip", "install", "--no-deps", fixture_wheel("saxpy")).returncode == 0
     found = json.loads(run(bare_python, "-m", "cuda_wheel", "doctor", "--json", cwd=tmp_path).stdout)

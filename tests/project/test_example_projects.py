@@ -31,6 +31,7 @@ def build(example: str, folder: Path, cuda_wheel, architectures: str = "80-real"
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel) -> None:
     project = build("variants", tmp_path, cuda_wheel)
     text = (tmp_path / "out/variants_demo/polynomial.fatbin.json").read_bytes()
@@ -45,6 +46,7 @@ def test_the_example_of_variants_builds_each_of_them(tmp_path: Path, cuda_wheel)
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_the_example_of_tuned_choices_builds_with_its_table(tmp_path: Path, cuda_wheel) -> None:
     project = build("tuned", tmp_path, cuda_wheel)
     name = "tuned_demo.kernels.row_sums"

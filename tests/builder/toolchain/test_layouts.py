@@ -95,6 +95,7 @@ def header_versions(toolchain: Toolchain) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_a_toolchain_in_one_folder_is_told_in_the_trace_and_the_manifest(
     toolchain: Toolchain, tmp_path: Path, build
 ) -> None:
@@ -327,6 +328,7 @@ def test_of_is_spread_out_the_first_that_fits_is_taken(
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_headers_that_change_in_place_are_noticed(
     compilers_only: Path, toolchain: Toolchain, tmp_path: Path, build
 ) -> None:

@@ -19,6 +19,7 @@ from cuda_wheel.builder.full_build import FIND_NVVM
 from cuda_wheel.builder.workers.executor import WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import Worker
+from cuda_wheel.builder.workers.worker_process import load_compilers
 from tests.support.processes import alive, run
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
@@ -79,6 +80,18 @@ def test_a_worker_imports_no_more_than_it_needs_to_start() -> None:
     finally:
         worker.end()
     assert not {"subprocess", "shutil", "dataclasses", "cuda_wheel.builder.compile.job"}.intersection(modules)
+
+
+def test_a_worker_that_compiles_imports_no_settings() -> None:
+    """They are a tenth of what it would import, and the build has read them."""
+    worker = Worker(None)
+    try:
+        worker.call(load_compilers, None, 60)
+        modules = worker.call(eval, "sorted(__import__('sys').modules)", 60)
+    finally:
+        worker.end()
+    assert "cuda_wheel.builder.compile.job" in modules
+    assert not [name for name in modules if name.startswith("cuda_wheel.builder.config.settings")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")

@@ -39,6 +39,7 @@ __global__ void twice(float* x) { *x = 2; }
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain
 def test_templates_are_found_by_name_expressions_and_others_are_compiled_when_asked_for(
     use: Callable[..., Driver], forbid_compilers: Callable[[], None]
 ) -> None:
