@@ -1,6 +1,6 @@
-"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `free_threaded`, `lowest`,
-`soak`, `mutants`, `ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs
-what it needs."""
+"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `thorough`, `pythons`, `free_threaded`,
+`lowest`, `soak`, `mutants`, `ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each
+installs what it needs."""
 
 from __future__ import annotations
 
@@ -106,22 +106,31 @@ def tests(session: nox.Session) -> None:
 @nox.session(venv_backend=INSTALLER)
 @nox.parametrize("toolchain", TOOLCHAINS)
 def slow(session: nox.Session, toolchain: str) -> None:
-    """Run the tests that `tests` leaves out; with the second toolchain, all whose result depends on it.
+    """Run the tests that `tests` leaves out, but the thorough ones; with the second toolchain, all whose result depends
+    on it.
 
     Of a test with many cases, each toolchain runs one half, unless the cases test what a compiler itself says or needs.
     `-- -m "not one_toolchain"` runs all with a toolchain.
     """
     if toolchain != TOOLCHAINS[0]:
-        run_tests(session, toolchain, "-m", "not one_toolchain", "--cases=second")
+        run_tests(session, toolchain, "-m", "not one_toolchain and not thorough", "--cases=second")
         return
     if session.posargs:
         run_tests(session, toolchain, groups=["numba"])
         return
-    run_tests(session, toolchain, "-m", "slow", "--cases=first", "--ignore=tests/numba")
+    run_tests(session, toolchain, "-m", "slow and not thorough", "--cases=first", "--ignore=tests/numba")
     # After the other tests: every start of Python runs numba-cuda's start-up file, which triples its time.
     session.install(*nox.project.dependency_groups(PYPROJECT, "numba"))
     session.run("pytest", *PARALLEL, *NUMBA_TESTS)
     session.run("uv", "pip", "uninstall", "-q", "numba-cuda")
+
+
+@nox.session(venv_backend=INSTALLER)
+@nox.parametrize("toolchain", TOOLCHAINS)
+def thorough(session: nox.Session, toolchain: str) -> None:
+    """Run the tests that repeat widely what others test: with files that a program writes, with PyTorch's own headers,
+    and with processes that are killed. .ci/run leaves them out; .github/workflows/ci.yml runs them."""
+    run_tests(session, toolchain, "-m", "thorough" + " and not one_toolchain" * (toolchain != TOOLCHAINS[0]))
 
 
 @nox.session(python=PYTHONS, venv_backend=INSTALLER)

@@ -114,14 +114,14 @@ def half_of_the_cases(items: Sequence[pytest.Item], half: str) -> list[pytest.It
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that need NVIDIA's tools as slow: the quick tests do not download these. Begin with the files that take
-    longest, so that at the end of a parallel run no process waits for one of them."""
+    """Mark tests that need NVIDIA's tools as slow: the quick tests do not download these. Thorough tests are slow too.
+    Begin with the files that take longest, so that at the end of a parallel run no process waits for one of them."""
     if half := config.getoption("--cases"):
         kept = half_of_the_cases(items, half)
         config.hook.pytest_deselected(items=list(set(items).difference(kept)))
         items[:] = kept
     for item in items:
-        if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
+        if item.get_closest_marker("thorough") or not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: [not item.nodeid.startswith(each) for each in _LONGEST])
 

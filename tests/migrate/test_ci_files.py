@@ -307,7 +307,7 @@ def new_project(root: Path, extra: str) -> Path:
     return root
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)  # four environments with a toolchain are installed
 @pytest.mark.skipif(sys.platform != "linux", reason="the runners have Linux")
 def test_the_steps_of_github_run_in_a_clean_environment(
@@ -331,7 +331,7 @@ def test_the_steps_of_github_run_in_a_clean_environment(
     assert re.fullmatch(r"hash=[0-9a-f]{16}\n", (tmp_path / "runner/output").read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)  # as above
 @pytest.mark.skipif(sys.platform != "linux", reason="the runners have Linux")
 def test_the_script_of_gitlab_runs_in_a_clean_environment(

@@ -383,7 +383,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTable], tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     (tmp_path / "a.cu").write_text(ON_THE_HOST)

@@ -71,7 +71,7 @@ def test_only_the_jobs_that_upload_can_sign_and_they_run_no_code_of_the_project(
     assert "actions/attest-build-provenance" in str(jobs["publish"]["steps"])
     sessions = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["sessions"]["strategy"]["matrix"]
     named = {re.sub(r"\(.*", "", each) for each in " ".join(sessions["sessions"]).split()}
-    assert named == {"lint", "docs", "release", "tests", "slow", "lowest"}
+    assert named == {"lint", "docs", "release", "tests", "slow", "thorough", "lowest"}
 
 
 def test_the_steps_of_a_release_name_what_there_is() -> None:

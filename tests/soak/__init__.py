@@ -1,4 +1,4 @@
-"""Tests that repeat until a rare failure would have shown: bounded in `nox -s slow`, in full in `nox -s soak`."""
+"""Tests that repeat until a rare failure would have shown: bounded in `nox -s thorough`, in full in `nox -s soak`."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
     tell("crashes among them", crashes)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="precompiled headers are for Linux")
 def test_images_do_not_depend_on_earlier_jobs_of_a_worker(tmp_path: Path, count: Callable[[str, int], None]) -> None:
     compare(tmp_path, amount(5, 24), amount(1, 6), count)

@@ -115,7 +115,7 @@ ENDLESS: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_sources_that_overload_compilers_end_with_an_image_or_a_clear_error(
     toolchain: Toolchain, tmp_path: Path, count: Callable[[str, int], None], request: pytest.FixtureRequest
 ) -> None:
@@ -169,7 +169,7 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_linking_damaged_files_ends_with_an_image_or_a_clear_error(
     workers: Workers, toolchain: Toolchain, count: Callable[[str, int], None]
 ) -> None:

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.one_toolchain, pytest.mark.timeout(SLOW)]
 ROUNDS = ["edited and pruned", "cold", "unchanged", "edited", "unchanged and pruned"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_concurrent_builds_give_the_same_files_as_single_builds(
     tmp_path: Path, make_projects: Callable[[Path], ProjectPair], count: Callable[[str, int], None]
 ) -> None:

@@ -58,7 +58,7 @@ EXTERN = "\0.version 8.0\n.target sm_80\n.extern .func f\n(\n);\n"
 """PTX of a module that declares a function and does not define it."""
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("target", "before", "unit", "after"),
     [

@@ -34,7 +34,7 @@ def projects(make_projects: Callable[[Path], ProjectPair], tmp_path: Path) -> Pr
     return make_projects(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_build_does_not_affect_later_builds(projects: ProjectPair, count: Callable[[str, int], None]) -> None:
     rng = random.Random(None if SOAK else 8)
     killed = Counter[str]()
@@ -76,7 +76,7 @@ def test_a_killed_build_does_not_affect_later_builds(projects: ProjectPair, coun
         count(f"kills, {description}", number)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
 def test_a_build_that_is_interrupted_removes_its_temporary_folders(
     projects: ProjectPair, how: str, count: Callable[[str, int], None]
@@ -104,7 +104,7 @@ def test_a_build_that_is_interrupted_removes_its_temporary_folders(
     count(f"{how}s", interrupted)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_no_wheel_contains_a_partly_written_file_of_a_killed_build(
     projects: ProjectPair, count: Callable[[str, int], None]
 ) -> None:

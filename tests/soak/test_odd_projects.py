@@ -60,7 +60,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Callable[[str
     return build_plainly
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:40])
 def test_the_bytes_do_not_depend_on_the_folder(

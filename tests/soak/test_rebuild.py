@@ -21,7 +21,7 @@ CASES = (
 OLDER = {"cu12": "nvidia-cuda-nvrtc-cu12==12.9.41\n", "cu13": "nvidia-cuda-nvrtc==13.0.88\n"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("fixture", "backend"), CASES)
 def test_another_machine_rebuilds_the_same_bytes(
     fixture: str,

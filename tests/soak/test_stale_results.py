@@ -131,7 +131,7 @@ def result_of(workers: Workers, job: Job) -> Compiled | None:
     return compiled
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(amount(3, 60)))
 def test_a_cached_result_is_what_the_compiler_makes(
     seed: int, folder: Path, toolchain: Toolchain, workers: Workers, count: Callable[[str, int], None]
@@ -165,7 +165,7 @@ def test_a_cached_result_is_what_the_compiler_makes(
     count("results not kept for the clock", clocks)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(amount(1, 20)))
 def test_a_module_that_is_compiled_on_load_is_what_the_compiler_makes(
     seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, count: Callable[[str, int], None]

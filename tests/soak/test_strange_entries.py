@@ -33,7 +33,7 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_builds_do_not_use_entries_that_another_program_wrote(
     tmp_path: Path, make_projects: Callable[[Path], ProjectPair], count: Callable[[str, int], None]
 ) -> None:

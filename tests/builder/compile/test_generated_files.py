@@ -141,7 +141,7 @@ def test_every_file_has_nvcc_s_answer_and_no_answer_is_of_another_text() -> None
     assert known == {case.name: case.digest for case in cases()}, "run scripts/host_code_facts.py"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_no_file_has_other_kernels_than_with_nvcc(outcomes: dict[str, Outcome]) -> None:
     known = facts()
@@ -156,7 +156,7 @@ def test_no_file_has_other_kernels_than_with_nvcc(outcomes: dict[str, Outcome]) 
     assert unexplained == {}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_files_that_nvcc_compiles_compile(outcomes: dict[str, Outcome]) -> None:
     known = facts()
@@ -167,7 +167,7 @@ def test_files_that_nvcc_compiles_compile(outcomes: dict[str, Outcome]) -> None:
     assert sum(each.kernels is not None for each in outcomes.values()) > len(outcomes) * 0.6
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_an_error_has_a_place_or_says_what_is_wrong(outcomes: dict[str, Outcome]) -> None:
     errors = {name: each.error for name, each in outcomes.items() if each.kernels is None}

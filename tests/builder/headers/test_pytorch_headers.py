@@ -136,7 +136,7 @@ def test_the_version_is_that_of_the_build_environments_pytorch(
     assert {signature(each).name for each in older.kernels} == {"k<204>", "abi<516>"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_version_is_that_of_pytorchs_own_headers(torch_compiled: Compile, torch_headers: Path) -> None:
     files = (torch_headers / name for name in ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h"))
     text = next(filter(Path.exists, files)).read_text()

@@ -425,7 +425,7 @@ def test_a_type_that_only_pytorch_has_is_an_error_without_it(
         )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.one_toolchain
 def test_layouts_are_those_of_gcc_with_pytorchs_headers(
     torch_headers: Path, toolchain: Toolchain, tmp_path: Path

@@ -169,7 +169,8 @@ def test_the_compiler_refuses_what_stands_in_for_a_body_in_all_device_code(
         assert bool(result["error"]) == (name not in ("a host function", "a member")), (name, result["log"])
 
 
-@pytest.mark.slow
+@pytest.mark.every_toolchain
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", DEVICE.values(), ids=list(DEVICE))
 def test_no_device_function_loses_its_body(text: str, compiled: Compile, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
@@ -316,7 +317,8 @@ def test_a_body_that_may_use_a_template_first_is_not_left_out(test: str, late: s
     assert "may be declared after f" in reason_of(text % ("", "through<I>();"), ())
 
 
-@pytest.mark.slow
+@pytest.mark.every_toolchain
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", LOST.values(), ids=list(LOST))
 def test_no_instance_of_a_kernel_is_lost(text: str, compiled: Compile, tmp_path: Path) -> None:
     (tmp_path / "launch.h").write_text(

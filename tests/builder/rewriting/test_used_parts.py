@@ -54,7 +54,7 @@ def test_every_part_is_left_out_by_a_header() -> None:
     assert {part for path in headers for part in MACRO.findall(path.read_text())} == set(PARTS)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", ["", "#include <torch/extension.h>\n"], ids=["preamble", "torch"])
 def test_the_names_of_a_part_are_all_that_its_headers_declare_in_std_and_of_the_c_library(
     workers: Workers, toolchain: Toolchain, text: str
