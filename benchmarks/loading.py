@@ -37,8 +37,8 @@ NVJITLINK = "from cuda.bindings import nvjitlink; nvjitlink.version()"
 LINK = """
 from cuda_wheel.runtime import loading
 choose = loading.resolve
-def through_nvjitlink(*arguments):
-    chosen = choose(*arguments)
+def through_nvjitlink(*arguments, **images):
+    chosen = choose(*arguments, **images)
     return chosen._replace(how="link")
 loading.resolve = through_nvjitlink
 """
