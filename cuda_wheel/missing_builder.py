@@ -12,14 +12,13 @@ __all__ = ["finalize_distribution"]
 
 def finalize_distribution(distribution: object) -> None:
     """Raise SystemExit for a project with a table `[tool.cuda-wheel]` if the build side is not installed."""
-    if find_spec("cuda_wheel.builder") is not None:
-        return
     try:
         with open("pyproject.toml", "rb") as file:
             content = file.read()
     except OSError:
         return
-    if re.search(rb"^\s*\[\[?\s*tool\s*\.\s*[\"']?cuda[-_]wheel\b", content, re.MULTILINE):
+    has_table = re.search(rb"^\s*\[\[?\s*tool\s*\.\s*[\"']?cuda[-_]wheel\b", content, re.MULTILINE)
+    if has_table and find_spec("cuda_wheel.builder") is None:
         raise SystemExit(
             "cuda-wheel: pyproject.toml has [tool.cuda-wheel], and the environment of the build has only the loader, "
             'which compiles nothing: write "cuda-wheel[cu12]", or cu13, in place of "cuda-wheel" into '
