@@ -198,7 +198,9 @@ def test_a_project_without_the_table_is_not_affected(content: str, make) -> None
     program = "build_wheel('dist'); import sys; print(*[m for m in sys.modules if m.startswith(('setuptools_cuda', 'cuda_wheel'))])"
     result = backend(project, program)
     assert result.returncode == 0, result.stdout
-    assert {*result.stdout.split("\n")[-2].split()} == {"cuda_wheel", "cuda_wheel.missing_builder", "setuptools_cuda"}
+    loaded = {*result.stdout.splitlines()[-1].split()}
+    # Two distributions have an entry point. A checkout on PYTHONPATH has those that are installed beside it.
+    assert loaded - {"cuda_wheel", "cuda_wheel.missing_builder"} == {"setuptools_cuda"}
     assert "build_cuda" not in result.stdout
 
 
