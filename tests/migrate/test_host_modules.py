@@ -192,7 +192,7 @@ def project_of_two(folder: Path) -> Path:
 # --- the translation itself ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_extension_is_translated_by_the_command(
     torch_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

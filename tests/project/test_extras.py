@@ -71,6 +71,7 @@ PARTS = {
 LINKERS = {"cu12": "nvidia-nvjitlink-cu12", "cu13": "nvidia-nvjitlink"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("extra", ["cu12", "cu13"])
 @pytest.mark.parametrize("number", range(3))
 def test_an_extra_beside_pytorch_is_of_one_release(

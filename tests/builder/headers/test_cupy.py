@@ -19,7 +19,7 @@ from tests.support.projects import ROOT
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_toolchain]
+pytestmark = [pytest.mark.thorough, pytest.mark.one_toolchain]
 
 KERNEL = 'extern "C" __global__ void k'
 ONE = ("exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh")

@@ -234,7 +234,7 @@ DEPRECATED = "--define-macro=C10_DEFINE_DEPRECATED_USING(A, B)=using A = B;"
 """PyTorch's own definition is for other compilers only."""
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("arch", ["75", "80", "90"])
 def test_the_machine_code_is_that_of_pytorchs_own_types(
     arch: str,
@@ -303,6 +303,7 @@ extern "C" __global__ void k(Number* z, float* x) {
 """
 
 
+@pytest.mark.thorough
 def test_functions_of_complex_numbers_are_thrusts(
     compiled: Compile, nvdisasm: Callable[[Path], str], tmp_path: Path
 ) -> None:
