@@ -275,7 +275,7 @@ def with_pytorch(kernel: cuda_wheel.Kernel) -> dict[str, Callable[[], Call]]:
         "kernel.bind": bound,
         "C++ extension of PyTorch": cpp,
         "tvm-ffi": tvm_ffi,
-        "Triton's kernel[grid](...)": triton,
+        "Triton's own launch": triton,
         "PyTorch, its NVRTC kernel": nvrtc,
         "cuda.core.launch, converted by the caller": core,
     }

@@ -18,7 +18,7 @@ from startup import first_launch, installed
 
 __all__ = ["measure"]
 
-TRITON, LAUNCH, BIND = "Triton's kernel[grid](...)", "launch", "bind"
+TRITON, LAUNCH, BIND = "Triton's own launch", "launch", "bind"
 TRITON_OP, OPERATOR = "torch.library.triton_op", "cuda_wheel.torch.operator"
 SIZE = 1024
 
@@ -115,7 +115,7 @@ def _operators(rounds: int | None) -> Result:
         f"`torch.compile` and autograd, as ours are; the function is none. {LAUNCHES} calls in each round.",
         {
             TRITON_OP: microseconds(triton_op),
-            "a function that calls Triton's kernel[grid](...)": microseconds(plain),
+            "a function that launches by Triton": microseconds(plain),
             OPERATOR: microseconds(lambda: lambda: declared(x, y)),
         },
         rounds or 40,
