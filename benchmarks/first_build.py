@@ -108,7 +108,7 @@ def measure(peers: Peers, rounds: int | None = None) -> list[Result]:
             Goal(
                 OURS,
                 JOBS,
-                times=1.05,
+                times=1.06,
                 limit=(
                     "hatchling, the start of the workers with their compilers, and idle cores at the end, because "
                     "a job cannot be divided."
