@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from stat import S_ISREG
 from typing import Any
 
@@ -66,7 +67,7 @@ class ModuleFiles:
 
     def manifest_file(self, file: str, check: bool) -> ManifestFile:
         """Return a manifest's file, whose kernels may be read later. Raises ImageError."""
-        return ManifestFile(lambda offset, size: self.read(file, offset, size), self.where, check)
+        return ManifestFile(partial(self.read, file), self.where, check)
 
     def kept_file(self, file: str) -> ManifestFile:
         """Return a manifest's file, checked; in a folder, it is read again only after a change. Raises ImageError."""
@@ -74,7 +75,7 @@ class ModuleFiles:
         state = (*self.state, must_verify())
         known, found = _kept.get(self.where, ((), None))
         if found is None or known != state:
-            found = self.manifest_file(file, state[-1])
+            found = ManifestFile(partial(self.read, file), self.where, state[-1])
             if self.state:
                 _kept[self.where] = state, found
         return found
