@@ -17,7 +17,7 @@ from ...generated import define
 from ...launching import launcher_of
 from ...manifest import PythonParameter
 from ...module import Kernel, Module
-from ..python_kernels.launches import INTERFACE_TYPES, PythonKernel, nothing_fits
+from ..python_kernels.kernels import INTERFACE_TYPES, PythonKernel, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .signatures import SCALARS, Type, read_type
 

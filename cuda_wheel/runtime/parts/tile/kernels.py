@@ -13,7 +13,7 @@ from ...errors import ArgumentError, need
 from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
-from ..python_kernels.launches import INTERFACE_TYPES, MISSING, PythonKernel, blocks_of, nothing_fits
+from ..python_kernels.kernels import INTERFACE_TYPES, MISSING, PythonKernel, blocks_of, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .signatures import HINTS, OPTIONS, TYPES, Type, level_of, read_type
 

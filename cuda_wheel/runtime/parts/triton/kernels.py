@@ -17,7 +17,7 @@ from ...launching import launcher_of
 from ...manifest import PythonParameter, macro_text
 from ...module import Kernel, Module
 from ...streams import block_stream, stream_address
-from ..python_kernels.launches import INTERFACE_TYPES, MISSING, PythonKernel, blocks_of, nothing_fits
+from ..python_kernels.kernels import INTERFACE_TYPES, MISSING, PythonKernel, blocks_of, nothing_fits
 from ..python_kernels.modules import PythonModule
 from .descriptors import Descriptors, block_of, is_descriptor
 from .signatures import KERNEL, OPTIONS, TYPES, Type, constant_text, read_type, value_of

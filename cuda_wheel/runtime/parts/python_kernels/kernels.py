@@ -1,4 +1,4 @@
-"""Kernels that were compiled from Python functions, and their launches: what all languages have in common."""
+"""Kernels that were compiled from Python functions: what those of all languages have in common."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
