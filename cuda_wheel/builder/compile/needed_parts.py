@@ -19,14 +19,13 @@ from cuda_wheel.builder.rewriting.used_parts import (
     may_be_declared,
     may_need_large_parts,
 )
+from cuda_wheel.builder.sources.header_search import MISSING_HEADER
 
 __all__ = ["needed_parts"]
 
 
 _UNKNOWN = re.compile(r'identifier "(\w+)" is undefined|.* "[^"]*" has no member "(\w+)"')
 """Matches the error that a name is not declared; one of the two groups is the name."""
-
-_MISSING_HEADER = "cannot open source file"
 
 _NO_SCOPE = 'name followed by "::" must be a class or namespace name'
 
@@ -47,7 +46,7 @@ def needed_parts(job: Job, options: list[str], log: str) -> set[str]:
     first: dict[tuple[str, int | None], Diagnostic] = {}  # what follows in the same line may be a consequence
     for each in errors:
         first.setdefault((each.file, each.line), each)
-    unknown = {_unknown_name(job, each) for each in first.values() if not each.message.startswith(_MISSING_HEADER)}
+    unknown = {_unknown_name(job, each) for each in first.values() if not MISSING_HEADER.match(each.message)}
     is_unknown = "" not in unknown and not (unknown and may_be_declared(unknown, job.include_dirs))
     return set() if is_unknown else left_out - large
 
