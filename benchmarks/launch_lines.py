@@ -18,6 +18,7 @@ from contextlib import redirect_stderr
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from _interleave import show
 from _results import Result
@@ -85,15 +86,9 @@ def lines_of(kernel: Any, rounds: int) -> Result:
 
 def _source(launcher: Any) -> str:
     """Return the source of the launch function, as CUDA_WHEEL_PRINT_GENERATED=1 prints it."""
-    before = os.environ.get("CUDA_WHEEL_PRINT_GENERATED")
-    os.environ["CUDA_WHEEL_PRINT_GENERATED"] = "1"
-    try:
-        with redirect_stderr(io.StringIO()) as printed:
-            launcher.functions.launch()
-    finally:
-        del os.environ["CUDA_WHEEL_PRINT_GENERATED"]
-        if before is not None:
-            os.environ["CUDA_WHEEL_PRINT_GENERATED"] = before
+    printing = {"CUDA_WHEEL_PRINT_GENERATED": "1"}
+    with patch.dict(os.environ, printing), redirect_stderr(io.StringIO()) as printed:
+        launcher.functions.launch()
     return printed.getvalue()
 
 
