@@ -13,7 +13,7 @@ from zipfile import ZipFile
 from cuda_wheel.backend.archives import WheelContents, read_contents, sdist_paths, write_sdist, write_wheel
 from cuda_wheel.backend.source_places import PACKED, find_places, project_tree
 from cuda_wheel.backend.wrapped import WrappedBackEnd
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 

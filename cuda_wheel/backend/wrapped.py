@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import TABLE, WRAPPED, WRAPPER
+from cuda_wheel.builder.config.names import TABLE, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError

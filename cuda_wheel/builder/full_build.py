@@ -20,7 +20,7 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.whole_builds import WholeBuilds
 from cuda_wheel.builder.config.architectures import first_capability
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import PlanRunner

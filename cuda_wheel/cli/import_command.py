@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.cli.arguments import printable
 from cuda_wheel.cli.init_command import report_changes

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import HOOKED, OWN_COMMANDS, TABLE, WRAPPED, WRAPPER
+from cuda_wheel.builder.config.names import HOOKED, OWN_COMMANDS, TABLE, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import ConfigError

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
+from cuda_wheel.builder.config.names import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.header_dependencies import sources_included_by_others
 from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, known, strings

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.config.back_ends import WRAPPED
+from cuda_wheel.builder.config.names import WRAPPED
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.manifest_reader import manifest_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.compile_on_load.kept_modules import Opened, Work, kept_configurations, kept_module
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import scratch

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.config.back_ends import TABLE, WRAPPER
+from cuda_wheel.builder.config.names import TABLE, WRAPPER
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
-from cuda_wheel.builder.config.back_ends import TABLE
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.numba import NUMBA_ARGUMENTS, REGISTERS, numba_variants
 from cuda_wheel.builder.config.python_kernels import COUNTS, KERNEL_PATH, Rows
 from cuda_wheel.builder.config.tile import TILE_ARGUMENTS, TILE_OPTIONS, tile_variants

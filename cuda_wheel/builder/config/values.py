@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.config.architectures import HELP, split
-from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.compiler_options import read_options
+from cuda_wheel.builder.config.names import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.parts.user_cache import parse_size
 

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from cuda_wheel.builder.config.back_ends import TABLE
 from cuda_wheel.builder.config.compiler_options import defined_macros, read_options
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.kernel_scan import ScannedKernel, function_definitions, kernels_in, masked, open_namespaces
 from cuda_wheel.builder.cxx.tokens import FalseBranches

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from cuda_wheel.builder.config.architectures import named_targets
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.toolchain.headers import is_spread_out, other_libraries, taken_files

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import WRAPPER
+from cuda_wheel.builder.config.names import WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.errors import ConfigError
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import Config, ModuleConfig, PythonKernelConfig
 from cuda_wheel.builder.config.values import Architectures, check_expression, check_macro_value

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cuda_wheel.builder.config.back_ends import TABLE
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.errors import ConfigError
 
 __all__ = [

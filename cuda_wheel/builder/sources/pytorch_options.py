@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cuda_wheel.builder.config.back_ends import TABLE
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
+from cuda_wheel.builder.config.names import TABLE
 from cuda_wheel.builder.config.settings import ModuleConfig
 from cuda_wheel.builder.sources.header_dependencies import option_folders, reached
 from cuda_wheel.builder.sources.source_files import Source

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.config.back_ends import WRAPPED
+from cuda_wheel.builder.config.names import WRAPPED
 from tests.support.editable import environment_on_top
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import copy_fixture, write_files
