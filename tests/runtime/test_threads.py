@@ -19,7 +19,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
-from cuda_wheel.runtime.files import ModuleFiles, files_in
+from cuda_wheel.runtime.files import files_in
 from cuda_wheel.runtime.generated import define
 from cuda_wheel.runtime.launching import Launcher, launcher_of
 from cuda_wheel.runtime.module import ByName, Registry, _Library
@@ -87,7 +87,7 @@ def test_all_threads_launch_by_one_launcher(driver: Driver, switching: None) -> 
 
 def test_manifests_of_many_files_are_read_at_the_same_time(tmp_path: Path, switching: None, monkeypatch: Any) -> None:
     monkeypatch.setattr(files_module, "_kept", {})
-    monkeypatch.setattr(ModuleFiles, "manifest_file", lambda files, file, check: (files.where, check))
+    monkeypatch.setattr(files_module, "ManifestFile", lambda read, where, check: (where, check))
     names = [f"k{number}.fatbin.json" for number in range(60)]
     for name in names:
         (tmp_path / name).touch()
